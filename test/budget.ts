@@ -50,6 +50,14 @@ export const budgets: readonly Budget[] = [
     goal: 50_000,
   },
   {
+    suite: "standby-lives",
+    unit: "lives of nodes that own a shard, which another node follows",
+    files: ["test/simulation/cluster/shipped-lives.test.ts"],
+    testMs: 500,
+    proofCount: 300,
+    goal: 30_000,
+  },
+  {
     suite: "body-lives",
     unit: "lives of nodes that own a shard with bodies in its segments",
     files: ["test/simulation/cluster/shipped-lives.test.ts"],

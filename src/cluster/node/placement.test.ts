@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { seededRandom } from "../../kernel/random.ts";
 import type { NodeView, ShardView } from "../log-store/log-store.ts";
-import { Candidates, claimOrder, heirOf as heirWith, isFree, rendezvousOrder, Weights } from "./placement.ts";
+import { Candidates, claimOrder, heirOf as heirWith, isFree, rendezvousOrder, standbyOf, Weights } from "./placement.ts";
 
 function node(name: string, facts: Partial<NodeView> = {}): NodeView {
   return {
@@ -62,6 +62,8 @@ test("candidates are the pin, the heir, a former owner that has started again, a
   assert.deepEqual(claimOrder(shard({ heir: "c" }), nodes), ["c", "b", "a"]);
   assert.deepEqual(claimOrder(shard({ pin: "a", heir: "c" }), nodes), ["a", "c", "b"]);
   assert.deepEqual(claimOrder(shard({ owner: "former life of c", ownerName: "c" }), nodes), ["c", "b", "a"]);
+  // It leaves, and gives up what is pinned to it.
+  assert.deepEqual(claimOrder(shard({ pin: "c", heir: "a", ownerName: "c" }), nodes), ["a", "b", "c"]);
 });
 
 test("a node that released a shard is no candidate before the others", () => {
@@ -136,4 +138,21 @@ test("the rank of a node is its place in the order of candidates, whatever the n
       assert.deepEqual(rank, expected, `round ${round}: ${each}`);
     }
   }
+test("the standby of a shard is the node that would claim it if its owner were gone", () => {
+  const owned = (name: string, facts: Partial<ShardView> = {}): ShardView =>
+    shard({ owner: `life of ${name}`, ownerName: name, ...facts });
+  // The order is b, a, c.
+  assert.equal(standbyOf(owned("b"), nodes), "a");
+  assert.equal(standbyOf(owned("a"), nodes), "b");
+  assert.equal(standbyOf(owned("b", { pin: "c" }), nodes), "c");
+  assert.equal(standbyOf(owned("b", { pin: "b" }), nodes), "a");
+  assert.equal(standbyOf(owned("b"), [node("a", { isDrained: true }), node("b"), node("c")]), "c");
+  assert.equal(standbyOf(owned("b"), [node("a", { isDead: true }), node("b"), node("c")]), "c");
+  assert.equal(standbyOf(owned("b", { writerFormat: 2 }), [node("a"), node("b"), node("c", { format: 2 })]), "c");
+});
+
+test("a shard has no standby without another node, or while no living node owns it", () => {
+  assert.equal(standbyOf(shard({ owner: "life of b", ownerName: "b" }), [node("b")]), undefined);
+  assert.equal(standbyOf(shard(), nodes), undefined);
+  assert.equal(standbyOf(shard({ owner: "life of b" }), [node("a"), node("b", { isDead: true })]), undefined);
 });

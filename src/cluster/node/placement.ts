@@ -158,12 +158,14 @@ export class Candidates {
 /** The names that come before the order of a shard, if they are those of candidates. */
 function preferred({ pin, heir, owner, ownerName }: ShardView): readonly (string | undefined)[] {
   const restarted = owner === undefined ? undefined : ownerName;
-  return [pin, heir, restarted];
+  const isGivenUp = heir !== undefined && owner === undefined && ownerName === pin;
+  return [isGivenUp ? undefined : pin, heir, restarted];
 }
 
 /**
  * The names of the living nodes that may claim a free shard, in the order in which they do: the node that it is pinned
- * to, the heir, the former owner if it has started again, and then the rendezvous order. Drained nodes come after all
+ * to unless that one has released it for another, the heir, the former owner if it has started again, and then the
+ * rendezvous order. Drained nodes come after all
  * others: a shard that nobody else can serve is served by them.
  */
 export function claimOrder(shard: ShardView, nodes: readonly NodeView[]): readonly string[] {
@@ -188,6 +190,16 @@ export function heirOf(
   if (!owner.isDrained) names.push(owner.name);
   if (shard.pin !== undefined && names.includes(shard.pin)) return shard.pin;
   return weights.first(shard.shard, names) ?? owner.name;
+}
+
+/**
+ * The name of the node that follows an owned shard, so that it takes over without reading all of it: the first that would
+ * claim it if its owner were gone, or that the shard will move to. Undefined if no living node owns it, or no other lives.
+ */
+export function standbyOf(shard: ShardView, nodes: readonly NodeView[]): string | undefined {
+  if (isFree(shard, nodes)) return undefined;
+  const others = nodes.filter(({ life }) => life !== shard.owner);
+  return claimOrder(shard, others)[0];
 }
 
 function canRead({ format }: NodeView, { writerFormat }: Pick<ShardView, "writerFormat">): boolean {

@@ -26,7 +26,7 @@ export interface FetchOptions {
   readonly directory: string;
   /** The area's name, as its files state it. */
   readonly area: string;
-  readonly store: LogStore;
+  readonly store: Pick<LogStore, "read" | "readSnapshotPart">;
   readonly statements: Pick<Statements, "run">;
   readonly shard: number;
 }
@@ -92,12 +92,14 @@ export async function fetchSnapshot(options: FetchOptions, pointer: SnapshotPoin
   await readLocalHeader(options, "snapshot", number);
 }
 
-/** The salt in the header of a segment, as the store has it. */
-export async function readSalt({ store, statements, shard, area }: FetchOptions, number: number): Promise<number> {
+/** The header of a segment, as the store has it. Rejects with `DamagedLog`. */
+export async function readHeader(
+  { store, statements, shard, area }: FetchOptions,
+  number: number,
+): Promise<FileHeader> {
   const [row] = await statements.run(() => store.read(shard, number, 0, 1));
   const path = `segment ${number}`;
-  return inLog(shard, () => parseFileHeader(row?.bytes ?? Buffer.alloc(0), { kind: "segment", path, area, number }))
-    .salt;
+  return inLog(shard, () => parseFileHeader(row?.bytes ?? Buffer.alloc(0), { kind: "segment", path, area, number }));
 }
 
 async function readLocalHeader(

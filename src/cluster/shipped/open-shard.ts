@@ -23,7 +23,7 @@ import { highWaterPath, readHighWater } from "../../persistence/journal/high-wat
 import type { SegmentView } from "../log-store/log-store.ts";
 import { CacheNotes, type NotedSegment } from "./cache-notes.ts";
 import { DamagedLog } from "./errors.ts";
-import { type FetchOptions, fetchSegment, fetchSnapshot, readSalt, removeIfThere } from "./fetch.ts";
+import { type FetchOptions, fetchSegment, fetchSnapshot, readHeader, removeIfThere } from "./fetch.ts";
 import { ROW_BYTES_MAX } from "./segment-log.ts";
 import { SegmentState } from "./segment-state.ts";
 import { type ShardOptions, ShippedDisk } from "./shipped-disk.ts";
@@ -34,6 +34,8 @@ export type OpenShardOptions = Omit<ShardOptions, "rowBytesMax" | "partBytes"> &
   /** The bytes of a row and of a part of a snapshot; for tests. The same for all owners of a shard. */
   readonly rowBytesMax?: number;
   readonly partBytes?: number;
+  /** Whether segments that the snapshot covers are fetched as well, and not only when they are read. */
+  readonly fetchesCovered?: boolean;
 };
 
 /**
@@ -59,9 +61,11 @@ export async function openShard(given: OpenShardOptions): Promise<ShippedDisk> {
   assertComplete(views, { shard: owner.shard, firstNumber, isBegun: snapshot !== undefined });
   const fetch: FetchOptions = { local, directory, area, store, statements, shard: owner.shard };
   await removeStrangers(options, { notes, views });
+  const read = { keptBytes: notes.snapshot?.bytes ?? 0, fetchedBytes: 0 };
   if (snapshot !== undefined && notes.snapshot === undefined) {
     await fetchSnapshot(fetch, snapshot);
     notes.noteSnapshot(snapshot);
+    read.fetchedBytes += snapshot.bytes;
   }
   const states = new Map<number, SegmentState>();
   const remote = new Map<number, SegmentView>();
@@ -69,18 +73,21 @@ export async function openShard(given: OpenShardOptions): Promise<ShippedDisk> {
     const { segment: number, bytes } = view;
     const noted = await keptSegment(fetch, notes, view);
     if (noted !== undefined) {
+      read.keptBytes += bytes;
       states.set(number, new SegmentState(number, { bytes, isKept: true, salt: noted.salt }));
-    } else if (number < firstNumber) {
+    } else if (number < firstNumber && given.fetchesCovered !== true) {
       remote.set(number, view);
     } else {
       await removeIfThere(local, segmentPath(directory, number));
       const { header, lastStart, isEnded } = await fetchSegment(fetch, view);
+      read.fetchedBytes += bytes;
       states.set(number, new SegmentState(number, { bytes, lastStart, salt: header.salt }));
       if (isEnded) notes.noteSegment({ number, epoch: view.epoch, salt: header.salt, bytes });
     }
   }
   await dropHighWater(options, views);
   await notes.settled();
+  log.info("the files of a shard are here", { shard: owner.shard, ...read });
   disk = new ShippedDisk(options, { notes, statements, states, remote, views });
   disk.storeTrouble(trouble);
   return disk;
@@ -125,8 +132,8 @@ function assertComplete(
 }
 
 /** Removes everything that is not noted, and notes of what is not what the store has. */
-async function removeStrangers(
-  { local, directory, snapshot }: ShardOptions,
+export async function removeStrangers(
+  { local, directory, snapshot }: Pick<ShardOptions, "local" | "directory" | "snapshot">,
   { notes, views }: { notes: CacheNotes; views: readonly SegmentView[] },
 ): Promise<void> {
   const { segments, snapshots, unfinished } = await listAreaFiles(local, directory);
@@ -162,7 +169,7 @@ async function keptSegment(
   const path = segmentPath(directory, number);
   const salt = await readLocalSalt(local, { path, area, number, bytes });
   const isSame = noted.epoch === epoch && noted.bytes === bytes && noted.salt === salt;
-  if (isSame && salt === (await readSalt(fetch, number))) return noted;
+  if (isSame && salt === (await readHeader(fetch, number)).salt) return noted;
   notes.forgetSegment(number);
   return undefined;
 }

@@ -54,6 +54,8 @@ export type StorageHooks = Pick<
 /** What the files of a shard are on, in place of the disk of the machine. */
 export interface ShardGround {
   readonly disk: Disk;
+  /** False while another node still needs a segment that the engine does not need. */
+  mayRemove(segment: number): boolean;
   /** The journal is open. */
   opened(journal: FileJournal): void;
 }
@@ -93,7 +95,12 @@ export class AreaPersistence implements AreaSnapshots {
     const { directory } = this.#context.plan;
     if (directory === undefined) return undefined;
     const ground = this.#ground;
-    this.#storage = await recover(this.#context, { directory, journal: this.journal, hooks, ground });
+    const { mayRemove } = hooks;
+    const mayLeave = (segment: number): boolean =>
+      mayRemove?.(segment) !== false && ground?.mayRemove(segment) !== false;
+    // An engine without the hook keeps nothing in its segments, and they leave with the snapshot that covers them.
+    const kept = mayRemove === undefined ? hooks : { ...hooks, mayRemove: mayLeave };
+    this.#storage = await recover(this.#context, { directory, journal: this.journal, hooks: kept, ground });
     ground?.opened(this.#storage.journal);
     this.#stopWatching = watchTrouble(this.#context.events, this.journal);
     return this.#storage;

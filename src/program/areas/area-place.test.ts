@@ -53,6 +53,7 @@ async function openShardArea(dataDirectory: string, shard: number, disk: Disk = 
   let journal: FileJournal | undefined;
   persistence.standOn({
     disk,
+    mayRemove: () => true,
     opened: (opened) => {
       journal = opened;
     },

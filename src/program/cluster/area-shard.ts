@@ -3,24 +3,22 @@
  * durable, and the fence of its journal.
  *
  * (1) The directory is a cache of this node alone. What cannot be compared with
- *     PostgreSQL, such as files of graphs, is removed before a recovery, and so is
- *     the log of messages of another branch: its positions mean other frames.
+ *     PostgreSQL is removed before a recovery (standby/derived-files.ts).
  * (2) A cached file that is damaged is fetched again, and then the process ends:
  *     the engine has read a part of it, and the next start recovers an empty one.
  */
-import { readdirSync, rmSync } from "node:fs";
+import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { flooredClock } from "../../cluster/node/engine-clock.ts";
 import { Lease } from "../../cluster/node/lease.ts";
 import { Suspension } from "../../cluster/node/suspension.ts";
 import { PgSession } from "../../cluster/postgres/pg-session.ts";
 import { PostgresLogStore } from "../../cluster/postgres/postgres-log-store.ts";
-import { cachedBranch } from "../../cluster/shipped/cache-notes.ts";
 import { DamagedLog } from "../../cluster/shipped/errors.ts";
 import { openShard, recoverShard } from "../../cluster/shipped/open-shard.ts";
 import type { ShippedDisk } from "../../cluster/shipped/shipped-disk.ts";
 import { type Clock, machineClock, systemClock } from "../../kernel/clock.ts";
-import type { Log } from "../../kernel/log.ts";
+import { faultFields, type Log } from "../../kernel/log.ts";
 import type { Histogram, Metrics } from "../../kernel/metrics.ts";
 import { fileDisk } from "../../persistence/disk/file-disk.ts";
 import { NewerFormat } from "../../persistence/errors.ts";
@@ -28,12 +26,13 @@ import type { AreaPersistence } from "../areas/area-persistence.ts";
 import type { JournalFence } from "../areas/deferred-journal.ts";
 import { HISTORY_FILE } from "../history/history-store.ts";
 import { StartRefusal } from "../refusal.ts";
-import { isGraphFile } from "../workers/graph-files.ts";
-import { isRowFile } from "../workers/row-files.ts";
 import { Connector } from "./connector.ts";
 import { measureShipping } from "./shard-figures.ts";
 import type { ShardClaim, ShardPlan, ShardReport } from "./shard-plan.ts";
 import { sparseLog } from "./sparse-log.ts";
+import { removeDerived } from "./standby/derived-files.ts";
+import { readStandbyHistory } from "./standby/standby-report.ts";
+import { StandbyRetention } from "./standby/standby-retention.ts";
 
 export interface AreaShardOptions {
   readonly plan: ShardPlan;
@@ -134,9 +133,7 @@ export class AreaShard implements JournalFence {
     const { plan, directory, nameInFiles, log: everyLog } = this.#options;
     const log = sparseLog(everyLog, systemClock);
     this.#floorMs = claim.floorMs;
-    // keeps (1)
-    const isOtherBranch = (await cachedBranch(fileDisk, directory)) !== plan.branch;
-    removeDerived(directory, isOtherBranch);
+    await removeDerived(directory, plan.branch); // keeps (1)
     const owner = { shard: plan.shard, epoch: claim.epoch };
     const [appends, files] = this.#sessions;
     let refusal: string | undefined;
@@ -148,6 +145,8 @@ export class AreaShard implements JournalFence {
         ...{ local: fileDisk, directory, area: nameInFiles, owner, log, branch: plan.branch },
         store: new PostgresLogStore(appends),
         fileStore: new PostgresLogStore(files),
+        // The log of messages that this node has goes on, and reads files.
+        fetchesCovered: existsSync(join(directory, HISTORY_FILE)),
         snapshot: claim.snapshot,
         clock: systemClock,
         refuse: (reason) => {
@@ -159,8 +158,14 @@ export class AreaShard implements JournalFence {
         deposed: ({ message }) => this.#options.report({ kind: "lost", reason: message }),
       });
       this.#disk = disk;
+      const retention = new StandbyRetention({
+        clock: systemClock,
+        ask: () => readStandbyHistory(files, plan.shard),
+        onFault: (fault) => log.warn("the standby of a shard is not known", faultFields(fault)),
+      });
       persistence.standOn({
         disk,
+        mayRemove: (segment) => retention.mayRemove(segment),
         opened: (journal) => {
           refuse = (reason) => {
             if (reason !== undefined) log.warn("writes are refused", { reason });
@@ -215,11 +220,4 @@ export class AreaShard implements JournalFence {
       this.#options.report({ kind: "confirm", id });
     });
   }
-}
-
-/** keeps (1) */
-function removeDerived(directory: string, isOtherBranch: boolean): void {
-  const isDerived = (name: string): boolean =>
-    isGraphFile(name) || isRowFile(name) || (isOtherBranch && name.startsWith(HISTORY_FILE));
-  for (const name of readdirSync(directory).filter(isDerived)) rmSync(join(directory, name), { force: true });
 }

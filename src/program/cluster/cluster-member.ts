@@ -57,6 +57,7 @@ import { clusterConnectionOf, clusterPlaceOf, nodeNameOf } from "./setting-rules
 import { measureNode, measureShards, reasonOf, type ShardFigures, shardFigures } from "./shard-figures.ts";
 import type { ForwardingKeys, ShardClaim, ShardEvent, ShardPlan } from "./shard-plan.ts";
 import { sparseLog } from "./sparse-log.ts";
+import { MemberStandbys } from "./standby/member-standbys.ts";
 import { type NodeMemory, reportMemory } from "./status/node-memory.ts";
 import { ClusterAdministration } from "./tenants/cluster-administration.ts";
 import type { ClusterKey } from "./tenants/cluster-key.ts";
@@ -115,6 +116,8 @@ const RELEASE_LOOK_MS = 50;
 const RELEASE_LOOKS_MAX = 100;
 /** How often the memory of the node is reported. */
 const MEMORY_PERIOD_MS = 10_000;
+/** For parts of snapshots and whole rows of other nodes' shards. */
+const FILES_PATIENCE_MS = 60_000;
 /** A statement about tenants at run time, which may wait for a lock or a standby. */
 const TENANTS_PATIENCE_MS = 10_000;
 
@@ -144,6 +147,7 @@ export class ClusterMember implements ShardHost {
   /** Whether the areas follow what the last poll had. */
   #doFollow = false;
   #cancelReport = (): void => {};
+  readonly #standbys: MemberStandbys;
   #keys: KeyFollower | undefined;
 
   private constructor(
@@ -164,6 +168,13 @@ export class ClusterMember implements ShardHost {
     this.#key = parts.key;
     this.#session = this.#newSession(TENANTS_PATIENCE_MS);
     this.#made = this.#makeTenants();
+    this.#standbys = new MemberStandbys({
+      ...{ run: options.run, dataDirectory: options.dataDirectory, log: options.log, node: this.name },
+      branch: parts.facts.branch,
+      store: new PostgresLogStore(this.#newSession(FILES_PATIENCE_MS)),
+      findArea: (shard) => this.#findArea(shard),
+      isOwned: (shard) => this.#node?.shards.get(shard) !== undefined,
+    });
     this.#measured = [{ area: "main", metrics: this.#measureNode() }, ...areaNames.map((area) => this.#measure(area))];
   }
 
@@ -245,6 +256,7 @@ export class ClusterMember implements ShardHost {
         state: this.#node?.shards.get(shard)?.state,
         suspendedFor: this.#refusing.get(shard) ?? (this.#lease.isFresh() ? undefined : NO_ANSWER),
         takeovers: this.#takeovers.get(shard) ?? 0,
+        missing: this.#standbys.missing(shard),
       }),
     );
   }
@@ -322,6 +334,7 @@ export class ClusterMember implements ShardHost {
 
   async load({ shard, epoch, snapshot, floorMs }: TakenShard): Promise<void> {
     const area = this.#areaOf(shard);
+    await this.#standbys.release(shard);
     this.#takeovers.set(shard, (this.#takeovers.get(shard) ?? 0) + 1);
     try {
       const tenants = await this.#made.atOpen(area, shard);
@@ -363,6 +376,7 @@ export class ClusterMember implements ShardHost {
     const own = this.#node?.life;
     this.#made.saw(view.tenants);
     if (own === undefined) return;
+    this.#standbys.saw(view);
     this.#keys?.saw(view, own);
     if (run.settings.clusterAddress === undefined) return;
     // An owner is read from the row of the shard and from that of its node.
@@ -410,11 +424,14 @@ export class ClusterMember implements ShardHost {
   async leave(graceMs: number): Promise<boolean> {
     const node = this.#node;
     if (node === undefined) return true;
+    // It will not take over what it gives up.
+    const followed = this.#standbys.stop();
     const late = Promise.withResolvers<false>();
     const cancel = systemClock.after(graceMs + LEAVE_MS_MAX, () => late.resolve(false));
     const hasLeft = await Promise.race([node.drain().then(() => true), late.promise]);
     cancel();
     this.stop();
+    await followed;
     if (!hasLeft) this.#options.log.error("node could not leave the cluster: PostgreSQL does not answer");
     return hasLeft;
   }
@@ -425,6 +442,8 @@ export class ClusterMember implements ShardHost {
     this.#cancelReport();
     this.#node?.stop();
     this.#made.stop();
+    // Their directories are free when `leave` has resolved; a process that ends at once needs none of them.
+    void this.#standbys.stop();
     for (const session of this.#sessions)
       session.close().catch((fault: unknown) => {
         this.#options.log.debug("connection not closed", faultFields(fault));
@@ -480,8 +499,10 @@ export class ClusterMember implements ShardHost {
     const report = async (): Promise<void> => {
       try {
         const memory = await this.#joined.memory();
+        const standbys = this.#standbys.reports;
         // Claims are on the same connection: while PostgreSQL does not answer, nothing is put before them.
-        if (memory !== undefined && !isStopped && this.#lease.isFresh()) await reportMemory(session, life, memory);
+        if (memory !== undefined && !isStopped && this.#lease.isFresh())
+          await reportMemory(session, life, { ...memory, ...(standbys !== undefined && { standbys }) });
       } catch (fault) {
         this.#options.log.debug("memory not reported", faultFields(fault));
       }

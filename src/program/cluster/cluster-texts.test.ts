@@ -79,6 +79,29 @@ test("the status says which nodes live, and what happens to each shard", () => {
   );
 });
 
+test("the status says which node follows a shard, and what a takeover by it would read", () => {
+  const view = (beat: number): ClusterView => ({
+    keyNumber: 0,
+    nodes: [node("a", beat), node("b", beat), node("c", 1)],
+    shards: [shard(1, "store", "a"), shard(2, "messaging", "a")],
+    tenants: 0,
+  });
+  const reportOf = (bytes: number, seconds: number, history: number | null) => ({ bytes, seconds, history });
+  const followed = { 1: reportOf(131_072, 35, null), 2: reportOf(0, 0, 4) };
+  const reports = new Map([
+    ["life of b", { pools: [], shards: {}, standbys: followed }],
+    // A silent node takes over nothing.
+    ["life of c", { pools: [], shards: {}, standbys: followed }],
+  ]);
+  const status = statusOf(facts, { first: view(1), last: view(2), memory: reports, made: NONE });
+  assert.deepEqual(status.shards[0]?.standbys, [{ node: "b", missingBytes: 131_072, missingSeconds: 35 }]);
+  const lines = printStatus(status).filter((line) => line.startsWith("shard"));
+  assert.deepEqual(lines, [
+    "shard 1 (store): owned by a, epoch 2, standby b lacks 0.1 MB of the last 35 s",
+    "shard 2 (messaging): owned by a, epoch 3, standby b has all of it",
+  ]);
+});
+
 test("the status says which nodes are drained", () => {
   const view: ClusterView = { keyNumber: 0, nodes: [{ ...node("a", 1), isDrained: true }], shards: [], tenants: 0 };
   assert.deepEqual(printStatus(statusOf(facts, { first: view, last: view, memory, made: NONE })), [

@@ -71,7 +71,16 @@ export const clusterCombinations: readonly Combination[] = [
     },
   },
   {
-    reads: [...URLS, "clusterNode", "clusterReads", "clusterAddress", "clusterKey", "engineThreads", "ownerHeader"],
+    reads: [
+      ...URLS,
+      "clusterNode",
+      "clusterReads",
+      "clusterAddress",
+      "clusterKey",
+      "engineThreads",
+      "ownerHeader",
+      "standby",
+    ],
     problemsOf(run) {
       if (isClustered(run)) return [];
       const { settings, origins } = run;
@@ -82,6 +91,7 @@ export const clusterCombinations: readonly Combination[] = [
         ...(settings.clusterKey === undefined ? [] : [origins.clusterKey]),
         ...(settings.engineThreads === 1 ? [] : [origins.engineThreads]),
         ...(settings.ownerHeader ? [origins.ownerHeader] : []),
+        ...(settings.standby ? [] : [origins.standby]),
       ];
       return idle.map(
         ({ place }) => `${place} has no effect without ${clusterPlaceOf(run)}: set that as well, or leave it out`,

@@ -61,9 +61,9 @@ const rows: readonly Row[] = [
 
 for (const [what, view, state, suspendedFor, condition, reason] of rows) {
   test(`${what}: ${condition}`, () => {
-    const figures = shardFigures(1, view, { state, suspendedFor, takeovers: 2 });
+    const figures = shardFigures(1, view, { state, suspendedFor, takeovers: 2, missing: undefined });
     assert.deepEqual(figures, {
-      ...{ shard: 1, condition, takeovers: 2 },
+      ...{ shard: 1, condition, takeovers: 2, missing: null },
       suspendedFor: condition === "suspended" ? suspendedFor : null,
       epoch: view === undefined ? 0 : 7,
       owner: view === undefined ? null : "b",

@@ -8,6 +8,7 @@ import { type ClusterView, type ShardView, shardIn } from "../../cluster/log-sto
 import { RECOVERY_TRIES_MAX } from "../../cluster/node/bounds.ts";
 import type { ShardState as OwnState } from "../../cluster/node/owned-shards.ts";
 import { isFree } from "../../cluster/node/placement.ts";
+import type { Missing } from "../../cluster/standby/shard-follower.ts";
 import type { Histogram, Metrics } from "../../kernel/metrics.ts";
 
 /**
@@ -30,6 +31,8 @@ export interface ShardFigures {
   readonly tries: number;
   /** How often this process has claimed it. */
   readonly takeovers: number;
+  /** What this node, as its standby, would have to read from PostgreSQL for a takeover; null: it is not its standby. */
+  readonly missing: Missing | null;
 }
 
 /** What this node knows of a shard besides the last poll. */
@@ -39,6 +42,8 @@ export interface OwnShard {
   /** Why its writes are refused: the lease has run out, or PostgreSQL does not take its journal. */
   readonly suspendedFor: string | undefined;
   readonly takeovers: number;
+  /** Undefined: this node does not follow it. */
+  readonly missing: Missing | undefined;
 }
 
 /** The figures of a shard by the last poll; before the first one it is a `standby` of epoch 0. */
@@ -53,6 +58,7 @@ export function shardFigures(shard: number, view: ClusterView | undefined, own: 
     owner: row?.ownerName ?? null,
     tries: row?.tries ?? 0,
     takeovers: own.takeovers,
+    missing: own.missing ?? null,
   };
 }
 
@@ -113,6 +119,23 @@ export function measureShards(metrics: Metrics, read: () => readonly ShardFigure
   );
   byShard("larder_cluster_shard_epoch", "Claims of the shard by all nodes since it was made", ({ epoch }) => epoch);
   byShard("larder_cluster_shard_tries", "Claims of the shard since it was last recovered", ({ tries }) => tries);
+  const missing = (name: string, help: string, value: (missing: Missing) => number): void => {
+    metrics.readings({ name, help, kind: "gauge", labelNames: ["shard"] }, () =>
+      read().flatMap((figures) =>
+        figures.missing === null ? [] : [{ labelValues: [String(figures.shard)], values: [value(figures.missing)] }],
+      ),
+    );
+  };
+  missing(
+    "larder_cluster_standby_missing_bytes",
+    "What this node, the standby of the shard, would have to read from PostgreSQL for a takeover",
+    ({ bytes }) => bytes,
+  );
+  missing(
+    "larder_cluster_standby_missing_seconds",
+    "How long this node, the standby of the shard, has not had all of it",
+    ({ ms }) => ms / 1_000,
+  );
   metrics.readings(
     {
       name: "larder_cluster_shard_takeovers_total",

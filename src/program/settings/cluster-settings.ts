@@ -152,6 +152,17 @@ export const clusterSettingRows = {
     default: "1",
     parse: parseCount(1, ENGINE_THREADS_MAX),
   },
+  standby: {
+    group: "Cluster",
+    flag: "--standby",
+    environment: ["LARDER_STANDBY"],
+    fileKey: "standby",
+    argument: "on|off",
+    meaning:
+      "Keep the files of those shards that this node would take over from another one, so that a takeover reads little from PostgreSQL and the log of messages goes on; they take disk space, and each byte is read from PostgreSQL once more",
+    default: "on",
+    parse: parseSwitch,
+  },
   ownerHeader: {
     group: "Cluster",
     flag: "--owner-header",

@@ -334,6 +334,8 @@ export interface ConfigurationKeys {
   readonly takeoverWait?: string;
   /** Threads for the shards of each area on this node, at most one for each shard; they share the memory of the area in equal parts, and the shards of the store stay in one thread while the RESP port is set. Default: 1. */
   readonly engineThreads?: number | string;
+  /** Keep the files of those shards that this node would take over from another one, so that a takeover reads little from PostgreSQL and the log of messages goes on; they take disk space, and each byte is read from PostgreSQL once more. Default: on. */
+  readonly standby?: true | false | "on" | "off";
   /** Name the node that made an answer in the header Larder-Owner, by an opaque name that larder cluster status shows, so that a load balancer can go straight to it. Default: off. */
   readonly ownerHeader?: true | false | "on" | "off";
   /** Lowest level that is logged. Default: info. */

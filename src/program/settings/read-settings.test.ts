@@ -89,6 +89,7 @@ test("H.ports: serve without arguments has the defaults", () => {
     takeoverWaitMs: 10_000,
     engineThreads: 1,
     ownerHeader: false,
+    standby: true,
     connectionsPerAddressMax: 5_000,
     bodyBytesPerSecondMin: 1_024,
     shutdownGraceMs: 10_000,

@@ -45,6 +45,10 @@ export interface ShippedBug {
   readonly continuesSegment?: boolean;
   /** True: a reply that waits for no commit leaves without a look at the lease. */
   readonly hasNoLease?: boolean;
+  /** The store as a node that follows the shard sees it. */
+  readonly followed?: (store: LogStore) => LogStore;
+  /** True: a node goes on following the shard after it has claimed it. */
+  readonly keepsFollowing?: boolean;
   /** True: I5 is not checked, to show that breaking it loses what was acknowledged. */
   readonly isUnordered?: boolean;
 }

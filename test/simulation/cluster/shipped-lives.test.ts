@@ -24,7 +24,19 @@ test("every owner of a shard finds what all earlier ones acknowledged", async (c
     (failed) => `LARDER_SHIPPED_SEED=${failed} npm run t -- test/simulation/cluster/shipped-lives.test.ts`,
   );
   const { violation: _, ...counts } = summary;
-  for (const [name, count] of Object.entries(counts)) assert.ok(count > 0, `no ${name}`);
+  for (const [name, count] of Object.entries(counts))
+    if (!["follows", "warmTakeovers"].includes(name)) assert.ok(count > 0, `no ${name}`);
+});
+
+test("every owner that has followed the shard finds what all earlier owners acknowledged", async (context) => {
+  const allowance = allowanceOf("standby-lives");
+  const summary = await runShippedLives({ subject: storeSubject, seed, allowance, hasStandbys: true });
+  context.diagnostic(describeShipped(summary, seed));
+  throwViolation(
+    summary.violation,
+    (failed) => `LARDER_SHIPPED_SEED=${failed} npm run t -- test/simulation/cluster/shipped-lives.test.ts`,
+  );
+  assert.ok(summary.follows > 0 && summary.warmTakeovers > 0, "nodes follow the shard and take over");
 });
 
 test("every owner of a shard reads each live body, however the segments were trimmed", async (context) => {

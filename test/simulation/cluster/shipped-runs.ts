@@ -6,7 +6,9 @@
  * (1) Every owner finds what all earlier ones acknowledged (shard-life.ts).
  * (2) After every commit the shard obeys its rules (shard-rules.ts).
  * (3) At the end a node with an empty disk finds the same.
- * (4) With clients whose operations are noted, and where no failover may lose
+ * (4) In runs with standbys, the node that does not own the shard follows it with its
+ *     disk, crashes, and takes over.
+ * (5) With clients whose operations are noted, and where no failover may lose
  *     what was acknowledged, these operations are linearizable.
  */
 import { type Random, seededRandom } from "../../../src/kernel/random.ts";
@@ -20,6 +22,7 @@ import { OperationLog } from "../linearizability/operations.ts";
 import { runSeeds, type SeedViolation } from "../seeds.ts";
 import { DIRECTORY } from "../server.ts";
 import { ClusterViolation, ClusterWorld, SHARD } from "./cluster-world.ts";
+import { FollowedDisk } from "./followed-disk.ts";
 import { linearSubject } from "./linear-clients.ts";
 import { ShardLife, type ShardSubject, type ShippedBug } from "./shard-life.ts";
 
@@ -39,6 +42,9 @@ export interface ShippedCounts {
   failovers: number;
   heals: number;
   refusals: number;
+  /** How often a node that follows the shard had everything that had ended, and how often it took over. */
+  follows: number;
+  warmTakeovers: number;
 }
 
 export interface ShippedSummary extends ShippedCounts {
@@ -53,6 +59,8 @@ export interface RunOptions {
   /** Limit in lives or in time. A run under way at the limit is finished. */
   readonly allowance: Allowance;
   readonly bug?: ShippedBug;
+  /** True: the other node follows the shard. */
+  readonly hasStandbys?: boolean;
 }
 
 export interface ShippedRunOptions<Engine extends SnapshotEngine, State> extends RunOptions {
@@ -70,8 +78,9 @@ interface Scene<Engine extends SnapshotEngine, State> {
 
 const NOTHING: ShippedCounts = {
   ...{ lives: 0, crashedStarts: 0, crashes: 0, stops: 0, deposed: 0, acknowledged: 0, snapshots: 0 },
-  ...{ doubts: 0, failovers: 0, heals: 0, refusals: 0 },
+  ...{ doubts: 0, failovers: 0, heals: 0, refusals: 0, follows: 0, warmTakeovers: 0 },
 };
+const OF_STANDBYS: readonly (keyof ShippedCounts)[] = ["follows", "warmTakeovers"];
 const ALL = Object.keys(NOTHING) as (keyof ShippedCounts)[];
 const LIVES_PER_RUN = 4;
 const RUNS_MIN = 1;
@@ -86,11 +95,15 @@ export function runShippedLives<Engine extends SnapshotEngine, State>({
   subject,
   ...options
 }: ShippedRunOptions<Engine, State>): Promise<ShippedSummary> {
-  const mustSee = subject.bodies === undefined ? ALL : ALL.filter((name) => name !== "heals");
+  const unseen = [
+    ...(subject.bodies === undefined ? [] : ["heals"]),
+    ...(options.hasStandbys === true ? [] : OF_STANDBYS),
+  ];
+  const mustSee = ALL.filter((name) => !unseen.includes(name));
   return runLives(() => ({ subject, isStrict: false, findBroken: () => undefined }), mustSee, options);
 }
 
-/** Runs of the store with clients whose operations must be linearizable. keeps (4) */
+/** Runs of the store with clients whose operations must be linearizable. keeps (5) */
 export async function runLinearLives(options: RunOptions): Promise<ShippedSummary & { readonly operations: number }> {
   let operations = 0;
   const summary = await runLives(
@@ -112,13 +125,13 @@ export async function runLinearLives(options: RunOptions): Promise<ShippedSummar
 async function runLives<Engine extends SnapshotEngine, State>(
   openScene: () => Scene<Engine, State>,
   mustSee: readonly (keyof ShippedCounts)[],
-  { seed, allowance, bug = {} }: RunOptions,
+  { seed, allowance, bug = {}, hasStandbys = false }: RunOptions,
 ): Promise<ShippedSummary> {
   const counts = { ...NOTHING };
   const seen = (): readonly number[] => mustSee.map((name) => counts[name]);
   const { runs, violation } = await runSeeds(
     { seed, allowance, runsMin: RUNS_MIN, seen, counted: () => counts.lives },
-    (runSeed) => new ShippedRun(openScene(), { random: seededRandom(runSeed), bug, counts }).run(),
+    (runSeed) => new ShippedRun(openScene(), { random: seededRandom(runSeed), bug, counts, hasStandbys }).run(),
   );
   return { ...counts, runs, violation };
 }
@@ -129,8 +142,11 @@ class ShippedRun<Engine extends SnapshotEngine, State> {
   readonly #random: Random;
   readonly #bug: ShippedBug;
   readonly #counts: ShippedCounts;
+  readonly #hasStandbys: boolean;
   readonly #world: ClusterWorld;
   readonly #disks = new Map<string, SimulatedDisk>();
+  /** With the directory of the shard. */
+  readonly #emptyDisk = new SimulatedDisk({ seed: 1 });
   /** The last life of each node. */
   readonly #lives = new Map<string, string>();
   #history: History<State>;
@@ -138,13 +154,20 @@ class ShippedRun<Engine extends SnapshotEngine, State> {
   #promised: () => number = () => 0;
   /** The former owner, if it still runs. */
   #former: { readonly node: string; readonly life: ShardLife<Engine, State> } | undefined;
+  /** The node that follows the shard. */
+  #followed: { readonly node: string; readonly disk: FollowedDisk } | undefined;
   /** Commits up to the last claim: no failover loses them. */
   #claimCommits = 0;
   #lifeCount = 0;
 
   constructor(
     scene: Scene<Engine, State>,
-    { random, bug, counts }: { random: Random; bug: ShippedBug; counts: ShippedCounts },
+    {
+      random,
+      bug,
+      counts,
+      hasStandbys,
+    }: { random: Random; bug: ShippedBug; counts: ShippedCounts; hasStandbys: boolean },
   ) {
     const { subject } = scene;
     this.#scene = scene;
@@ -152,11 +175,14 @@ class ShippedRun<Engine extends SnapshotEngine, State> {
     this.#random = random;
     this.#bug = bug;
     this.#counts = counts;
+    this.#hasStandbys = hasStandbys;
     this.#world = new ClusterWorld(random, subject.area);
     this.#history = new History([subject.empty]);
   }
 
   async run(): Promise<void> {
+    await this.#emptyDisk.mkdir(DIRECTORY);
+    await this.#emptyDisk.syncDirectory("/");
     const shard = { shard: SHARD, area: this.#subject.area, hashSeed: Buffer.alloc(4) };
     await this.#world.admin.addShards([shard]);
     for (let number = 1; number <= LIVES_PER_RUN; number += 1) {
@@ -164,6 +190,7 @@ class ShippedRun<Engine extends SnapshotEngine, State> {
       await this.#live(this.#former === undefined && this.#random.below(2) === 0 ? "b" : other);
     }
     if (this.#former !== undefined) this.#end(this.#former);
+    this.#crashFollowed();
     this.#world.shared.doubtOneIn = 0;
     this.#world.shared.isFull = false;
     // keeps (3)
@@ -174,7 +201,7 @@ class ShippedRun<Engine extends SnapshotEngine, State> {
       await this.#world.until("the last replies", () => last.isIdle);
     }
     last.crash();
-    const broken = this.#scene.findBroken(); // keeps (4)
+    const broken = this.#scene.findBroken(); // keeps (5)
     if (broken !== undefined) throw new ClusterViolation(broken);
   }
 
@@ -194,6 +221,7 @@ class ShippedRun<Engine extends SnapshotEngine, State> {
     const actions = ACTIONS_MIN + this.#random.below(ACTIONS_MAX - ACTIONS_MIN);
     for (let action = 0; action < actions; action += 1) {
       this.#act(life);
+      if (this.#hasStandbys) this.#actFollowed(node);
       await this.#settle(life);
     }
     shared.isFull = false;
@@ -261,6 +289,7 @@ class ShippedRun<Engine extends SnapshotEngine, State> {
     const seen = shards[0];
     const owner = nodes.find(({ life }) => life === seen?.owner);
     if (owner !== undefined) await admin.declareDead(owner.life, owner.beat);
+    await this.#endFollowing(node);
     this.#lifeCount += 1;
     const life = `${node}-${this.#lifeCount}`;
     const registration = { name: node, life, formerLife: this.#lives.get(node), address: "127.0.0.1:1", format: 1 };
@@ -275,19 +304,14 @@ class ShippedRun<Engine extends SnapshotEngine, State> {
       ...{ world: this.#world, subject: this.#subject, branch: BRANCH, history: this.#history, bug: this.#bug },
       owner: { shard: SHARD, epoch: claimed.epoch },
       snapshot: claimed.snapshot,
-      disk: await this.#diskOf(node),
+      disk: this.#followed?.node === node ? this.#followed.disk.disk : this.#diskOf(node),
       mode: (!this.#scene.isStrict && this.#random.below(3) === 0 ? "everysec" : "always") satisfies FsyncMode,
     });
   }
 
-  async #diskOf(node: string): Promise<SimulatedDisk> {
+  #diskOf(node: string): SimulatedDisk {
     const seed = this.#random.below(2 ** 32);
-    const left = this.#disks.get(node);
-    if (left !== undefined) return left.restarted({ seed, isStepped: true });
-    const empty = new SimulatedDisk({ seed });
-    await empty.mkdir(DIRECTORY);
-    await empty.syncDirectory("/");
-    return empty.restarted({ seed, isStepped: true });
+    return (this.#disks.get(node) ?? this.#emptyDisk).restarted({ seed, isStepped: true });
   }
 
   // Events.
@@ -323,6 +347,45 @@ class ShippedRun<Engine extends SnapshotEngine, State> {
     else if (chance < 25) life.closeSegment();
   }
 
+  /** The node that neither owns the shard nor has owned it last, and still runs, follows it. keeps (4) */
+  #actFollowed(owner: string): void {
+    const node = owner === "a" ? "b" : "a";
+    if (this.#followed === undefined && this.#former === undefined && this.#random.below(20) === 0) {
+      const { area } = this.#subject;
+      const disk = this.#diskOf(node);
+      this.#followed = {
+        node,
+        disk: new FollowedDisk({ world: this.#world, disk, area, branch: BRANCH, see: this.#bug.followed }),
+      };
+    }
+    const chance = this.#random.below(300);
+    if (chance === 0) this.#crashFollowed();
+    else if (chance < 40) this.#followed?.disk.follow();
+  }
+
+  #crashFollowed(): void {
+    const followed = this.#followed;
+    if (followed === undefined) return;
+    this.#followed = undefined;
+    this.#counts.follows += followed.disk.completeCount;
+    this.#disks.set(followed.node, followed.disk.crash());
+  }
+
+  /** A node that claims the shard does not follow it. */
+  async #endFollowing(node: string): Promise<void> {
+    const followed = this.#followed;
+    if (followed?.node !== node || this.#bug.keepsFollowing === true) return;
+    if (followed.disk.completeCount > 0) this.#counts.warmTakeovers += 1;
+    if (this.#random.below(2) === 0) {
+      this.#crashFollowed();
+      return;
+    }
+    this.#followed = undefined;
+    this.#counts.follows += followed.disk.completeCount;
+    await followed.disk.close();
+    this.#disks.set(node, followed.disk.disk);
+  }
+
   /**
    * Another server takes over. With a former owner, or mostly, it has everything that was acknowledged. With bodies always:
    * an owner does not send again what is lost of a segment that a snapshot covers.
@@ -339,6 +402,7 @@ class ShippedRun<Engine extends SnapshotEngine, State> {
     shared.replicated = kept;
     shared.database.failOver(kept);
     life.link.breakAll();
+    this.#followed?.disk.link.breakAll();
     this.#former?.life.link.breakAll();
   }
 

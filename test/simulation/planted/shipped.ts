@@ -350,6 +350,45 @@ export const shippedBugs: PlantedBugs<ShippedBug> = {
   ],
 };
 
+/** A follower that takes the last segment for one that has ended. */
+function takesOpenSegments(store: LogStore): LogStore {
+  return changed(store, {
+    segments: async (shard) => {
+      const views = await store.segments(shard);
+      const last = views.at(-1);
+      const next = last && { segment: last.segment + 1, epoch: last.epoch, bytes: FILE_HEADER_BYTES };
+      return next === undefined ? views : [...views, next];
+    },
+  });
+}
+
+export const standbyBugs: PlantedBugs<ShippedBug> = {
+  simulation: "a shard that another node follows",
+  run: async (seed, bug) =>
+    textOf(
+      (await runShippedLives({ subject: storeSubject, seed, allowance: { count: 1 }, bug, hasStandbys: true }))
+        .violation,
+    ),
+  runsMax: 150,
+  control: { bug: {}, runs: 20 },
+  bugs: [
+    {
+      name: "a follower takes an open segment, and a claim believes it without a comparison",
+      breaks: "src/cluster/standby/shard-follower.ts",
+      bug: { followed: takesOpenSegments, local: notesAll, store: believesSizes },
+      seed: 5,
+      found: /was deposed|is damaged|was promised|recovered another state/,
+    },
+    {
+      name: "a node goes on following a shard that it has claimed",
+      breaks: "src/cluster/standby/standbys.ts",
+      bug: { keepsFollowing: true },
+      seed: 2,
+      found: /ENOENT: .*\.journal|is damaged|is missing/,
+    },
+  ],
+};
+
 /** A trim that names the last segment, and takes all before it. */
 function removesAllBefore(store: LogStore): LogStore {
   return changed(store, {

@@ -10,6 +10,7 @@
 import type { SqlSession, Statement } from "../../../cluster/postgres/session.ts";
 import type { FamilySnapshot } from "../../../kernel/metrics.ts";
 import type { AreaName } from "../../areas/area.ts";
+import type { StandbyReport } from "../standby/standby-report.ts";
 
 export interface MemoryPool {
   readonly areas: readonly AreaName[];
@@ -22,6 +23,8 @@ export interface NodeMemory {
   readonly pools: readonly MemoryPool[];
   /** The bytes of the data of each shard that the node serves, by its number. */
   readonly shards: Readonly<Record<string, number>>;
+  /** The shards that it follows, by their numbers; absent: it follows none. */
+  readonly standbys?: Readonly<Record<string, StandbyReport>>;
 }
 
 /** The figures of an area, and the shards of it that the node serves. */

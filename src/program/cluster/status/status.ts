@@ -5,11 +5,13 @@ import { RECOVERY_TRIES_MAX, RENEWAL_PERIOD_MS } from "../../../cluster/node/bou
 import { isFree } from "../../../cluster/node/placement.ts";
 import { PostgresLogStore } from "../../../cluster/postgres/postgres-log-store.ts";
 import { systemClock } from "../../../kernel/clock.ts";
+import { printMegabytes } from "../../cli/progress.ts";
 import { findShard } from "../administer/find-shard.ts";
 import { type ClusterFacts, readFacts, readIdentity, withSession } from "../cluster-facts.ts";
 import type { ConnectionPlan } from "../connection-plan.ts";
 import { ownerNameOf } from "../forwarding/forwarding-keys.ts";
 import { parseNodeAddress, printClusterAddress } from "../node-address.ts";
+import type { StandbyReport } from "../standby/standby-report.ts";
 import { type MadeTenants, readMadeTenants, type TenantsState, tenantsStateOf } from "./made-tenants.ts";
 import { lossesOf, type NodeLoss, printLoss } from "./node-loss.ts";
 import { type NodeMemory, readMemory } from "./node-memory.ts";
@@ -47,6 +49,13 @@ export interface ClusterStatus {
     readonly epoch: number;
     /** Claims without a recovery. */
     readonly tries: number;
+    /** The living nodes that follow it: usually one. */
+    readonly standbys: readonly {
+      readonly node: string;
+      /** What a takeover by it would have to read from PostgreSQL, and how long something has been missing. */
+      readonly missingBytes: number;
+      readonly missingSeconds: number;
+    }[];
   }[];
   /** Of each living node that serves shards: whether the others have the memory for them. */
   readonly losses: readonly NodeLoss[];
@@ -104,6 +113,11 @@ export function statusOf(
       owner: shard.ownerName ?? null,
       epoch: shard.epoch,
       tries: shard.tries,
+      standbys: last.nodes.flatMap((node) => {
+        const report: StandbyReport | undefined = memory.get(node.life)?.standbys?.[shard.shard];
+        if (report === undefined || stateOf(node) !== "alive" || node.life === shard.owner) return [];
+        return [{ node: node.name, missingBytes: report.bytes, missingSeconds: report.seconds }];
+      }),
     })),
     // A silent node takes over nothing.
     losses: lossesOf(
@@ -141,15 +155,26 @@ export function printStatus({ cluster, madeTenants, nodes, shards, losses }: Clu
       return `node ${name}: ${facts.join(", ")}`;
     }),
     ...(nodes.length === 0 ? ["no node has started yet"] : []),
-    ...shards.map(({ shard, area, state, owner, epoch, tries }) => {
+    ...shards.map(({ shard, area, state, owner, epoch, tries, standbys }) => {
       const who =
         owner === null ? "" : state === "owned" || state === "claimed" ? ` by ${owner}` : `, last by ${owner}`;
       const rest =
         state === "broken" ? `; see the log of ${owner ?? "its nodes"}, then run larder cluster retry ${shard}` : "";
-      return `shard ${shard} (${area}): ${state}${who}, epoch ${epoch}${tries > 0 ? `, ${tries} claims without a recovery` : ""}${rest}`;
+      const failed = tries > 0 ? `, ${tries} claims without a recovery` : "";
+      const followers = standbys.map(printStandby).join("");
+      return `shard ${shard} (${area}): ${state}${who}, epoch ${epoch}${failed}${followers}${rest}`;
     }),
     ...losses.map(printLoss),
   ];
+}
+
+function printStandby({
+  node,
+  missingBytes,
+  missingSeconds,
+}: ClusterStatus["shards"][number]["standbys"][number]): string {
+  if (missingBytes === 0) return `, standby ${node} has all of it`;
+  return `, standby ${node} lacks ${printMegabytes(missingBytes)} of the last ${missingSeconds} s`;
 }
 
 /** Lets nodes claim a broken shard again. Returns the lines to print. Throws a `StartRefusal`. */
