@@ -43,6 +43,20 @@ export const SKEW_MS_MAX = 5_000;
 /** The n-th candidate for a free shard waits n times this long. */
 export const RANK_DELAY_MS = 2_000;
 
+/** A node serves a shard for so long after it has announced its release: then all others have seen that. */
+export const ANNOUNCED_MS = POLL_PERIOD_MS + 250;
+
+/** From one poll to the next while the release of a shard is announced and nobody has claimed it. */
+export const MOVE_POLL_PERIOD_MS = 100;
+/** More nodes than this poll less often, so that all of them together send no more polls. */
+export const MOVE_POLLERS_MAX = 10;
+
+/** After this time an announcement is no reason for more polls. */
+export const MOVE_WATCH_MS_MAX = 5_000;
+
+/** For this long a node that leaves releases no more shards than their heirs recover at a time. */
+export const PACED_MS_MAX = 5_000;
+
 /** Shards move only to a node that has lived and renewed steadily for this long. */
 export const SETTLED_MS = 30_000;
 

@@ -18,7 +18,18 @@ import type { Clock } from "../../kernel/clock.ts";
 import { faultFields, type Log } from "../../kernel/log.ts";
 import type { ClusterView, LogStore, NodeView, ShardView } from "../log-store/log-store.ts";
 import { BeatWatch } from "./beat-watch.ts";
-import { AVOIDED_MS, POLL_PERIOD_MS, RANK_DELAY_MS, RECOVERY_TRIES_MAX, SKEW_MS_MAX } from "./bounds.ts";
+import {
+  AVOIDED_MS,
+  LOADS_MAX,
+  MOVE_POLL_PERIOD_MS,
+  MOVE_POLLERS_MAX,
+  MOVE_WATCH_MS_MAX,
+  PACED_MS_MAX,
+  POLL_PERIOD_MS,
+  RANK_DELAY_MS,
+  RECOVERY_TRIES_MAX,
+  SKEW_MS_MAX,
+} from "./bounds.ts";
 import { ConfirmedReads } from "./confirmed-reads.ts";
 import { Lease, type LeaseClock, type ReadGuard } from "./lease.ts";
 import { OwnedShards } from "./owned-shards.ts";
@@ -34,7 +45,10 @@ import { WatchedShards } from "./watched-shards.ts";
 export interface NodeStores {
   readonly renewals: Pick<LogStore, "renew">;
   readonly polls: Pick<LogStore, "watch" | "watchChanges">;
-  readonly changes: Pick<LogStore, "register" | "declareDead" | "claim" | "segments" | "recovered" | "release">;
+  readonly changes: Pick<
+    LogStore,
+    "register" | "declareDead" | "claim" | "segments" | "recovered" | "announce" | "release"
+  >;
 }
 
 export interface ClusterNodeOptions extends Omit<RegistrationOptions, "stores"> {
@@ -66,6 +80,8 @@ export class ClusterNode {
   #wantsPoll = false;
   #isStopped = false;
   #drained: (() => void) | undefined;
+  /** By the monotonic clock: when it began to leave. */
+  #drainingMs = 0;
   #view: ClusterView | undefined;
   readonly #watched: WatchedCluster;
   readonly #all: WatchedShards;
@@ -135,6 +151,8 @@ export class ClusterNode {
 
   /** Releases all shards, each for the next node in its order, and leaves the cluster. Resolves when it has left. */
   drain(): Promise<void> {
+    this.#drainingMs = this.#options.clock.monotonicMs();
+    if (this.#view !== undefined) this.#pollNow();
     return new Promise((resolve) => {
       this.#drained = resolve;
     });
@@ -181,7 +199,8 @@ export class ClusterNode {
     this.#isPolling = false;
     if (this.#isStopped) return;
     // A poll in the moment in which a node becomes silent costs one statement, and half a second of a takeover less.
-    const dueMs = Math.min(sentMs + POLL_PERIOD_MS, this.beats.silentFromMs ?? Number.POSITIVE_INFINITY);
+    const periodMs = this.#isMoveAnnounced ? this.#movePollPeriodMs : POLL_PERIOD_MS;
+    const dueMs = Math.min(sentMs + periodMs, this.beats.silentFromMs ?? Number.POSITIVE_INFINITY);
     const delayMs = this.#wantsPoll ? 0 : Math.max(0, dueMs - clock.monotonicMs());
     this.#cancelPoll = clock.after(delayMs, () => void this.#poll());
   }
@@ -222,6 +241,17 @@ export class ClusterNode {
     } finally {
       this.#accused.delete(life);
     }
+  }
+
+  /** All nodes together send no more polls than ten nodes would. */
+  get #movePollPeriodMs(): number {
+    const nodes = this.#view?.nodes.length ?? 1;
+    return Math.min(POLL_PERIOD_MS, MOVE_POLL_PERIOD_MS * Math.max(1, nodes / MOVE_POLLERS_MAX));
+  }
+
+  /** Whether a shard is about to move, or free and released for a node that has not claimed it yet. */
+  get #isMoveAnnounced(): boolean {
+    return this.#all.isMoveAnnounced(this.#options.clock.monotonicMs() - MOVE_WATCH_MS_MAX);
   }
 
   /** The free shards whose turn it is for this node. */
@@ -279,6 +309,7 @@ export class ClusterNode {
     // A broken shard waits for a person, and must not keep the others from moving.
     const isCalm = this.#all.isCalm((free) => this.#isBroken(free)) && this.#all.own.every((own) => this.#serves(own));
     if (!isCalm) return;
+    if (!isCalm || this.shards.isMoving) return;
     const { node, host, clock } = this.#options;
     const avoidedMs = clock.monotonicMs() - AVOIDED_MS;
     const settled = nodes.filter(
@@ -308,11 +339,29 @@ export class ClusterNode {
     const settled = others.filter(({ life }) => this.beats.isSettled(life));
     const heirs = (settled.length > 0 ? settled : others).map(({ name }) => name);
     const { own } = this.#all;
+    let room = this.#roomToRelease(nodes);
     for (const shard of own) {
       if (this.shards.get(shard.shard) === undefined) void this.shards.disown(shard);
-      else void this.shards.release(shard.shard, this.#placement.firstOf(shard.shard, heirs));
+      else if (!this.shards.isLeaving(shard.shard) && room > 0) {
+        room -= 1;
+        const isPinned = shard.pin !== undefined && heirs.includes(shard.pin);
+        void this.shards.release(shard.shard, isPinned ? shard.pin : this.#placement.firstOf(shard.shard, heirs));
+      }
     }
     if (own.length === 0 && this.shards.all().length === 0) void this.#leave();
+  }
+
+  /**
+   * How many shards to release now, so that none waits long for its turn at its heir: no more at a time than one node
+   * recovers. Nothing is paced when that has taken long, or when nobody is there to take them.
+   */
+  #roomToRelease(nodes: readonly NodeView[]): number {
+    const isLate = this.#options.clock.monotonicMs() - this.#drainingMs >= PACED_MS_MAX;
+    if (isLate || !nodes.some(({ life, isDead }) => !isDead && life !== this.life)) return Number.POSITIVE_INFINITY;
+    const { own, free, unrecovered } = this.#all;
+    const leaving = own.filter(({ shard }) => this.shards.isLeaving(shard));
+    const moving = new Set([...leaving, ...free.map(({ row }) => row), ...unrecovered].map(({ shard }) => shard));
+    return Math.max(0, LOADS_MAX - moving.size);
   }
 
   async #leave(): Promise<void> {

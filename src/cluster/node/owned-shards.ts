@@ -1,7 +1,7 @@
 /**
  * The shards of a node, from the claim to the release.
  *
- *     claiming -> loading -> serving -> draining -> released
+ *     claiming -> loading -> serving -> (announced) -> draining -> released
  *
  * (1) The log is read after the claim was committed: former owners can add
  *     nothing any more, and what is in the log is as safe as the claim.
@@ -10,11 +10,14 @@
  *     repeated, which changes nothing and returns what the first one would have.
  * (3) A shard that could not be recovered is released, and this node is the last
  *     candidate for it: another may have the memory or the disk for it.
+ * (4) A release for an heir is announced, and the shard is served until all nodes
+ *     have seen that: then the heir claims it, and the others find it there, within a
+ *     short poll. An announcement that fails costs its time, and nothing else.
  */
 import type { Clock } from "../../kernel/clock.ts";
 import { faultFields, type Log } from "../../kernel/log.ts";
 import type { ClaimedShard, LogStore, ShardEpoch, ShardView } from "../log-store/log-store.ts";
-import { AVOIDED_MS, LOADS_MAX, RETRY_MS } from "./bounds.ts";
+import { ANNOUNCED_MS, AVOIDED_MS, LOADS_MAX, RETRY_MS } from "./bounds.ts";
 import { usableFloorMs } from "./engine-clock.ts";
 import type { Lease } from "./lease.ts";
 import type { ShardHost } from "./shard-host.ts";
@@ -28,7 +31,7 @@ export interface OwnedShard extends ShardEpoch {
 }
 
 export interface OwnedShardsOptions {
-  readonly store: Pick<LogStore, "claim" | "segments" | "recovered" | "release">;
+  readonly store: Pick<LogStore, "claim" | "segments" | "recovered" | "announce" | "release">;
   readonly host: ShardHost;
   readonly life: string;
   readonly format: number;
@@ -47,6 +50,8 @@ class Owned implements OwnedShard {
   epoch: number;
   state: ShardState = "claiming";
   floorMs = 0;
+  /** Its release is announced, and it is still served. */
+  isLeaving = false;
 
   constructor(claimed: ShardEpoch, suspension: Suspension) {
     this.shard = claimed.shard;
@@ -92,8 +97,14 @@ export class OwnedShards {
     return this.all().filter(({ state }) => state === "claiming" || state === "loading").length < LOADS_MAX;
   }
 
+  /** Whether a shard is being released: announced, or served no more. */
+  isLeaving(shard: number): boolean {
+    const owned = this.#owned.get(shard);
+    return owned !== undefined && (owned.isLeaving || owned.state === "draining");
+  }
+
   get isMoving(): boolean {
-    return this.all().some(({ state }) => state === "draining");
+    return [...this.#owned.values()].some(({ state, isLeaving }) => state === "draining" || isLeaving);
   }
 
   /** keeps (3) */
@@ -119,7 +130,10 @@ export class OwnedShards {
   /** Releases a shard that the node serves. */
   async release(shard: number, heir: string | undefined): Promise<void> {
     const owned = this.#owned.get(shard);
-    if (owned?.state !== "serving") return;
+    if (owned?.state !== "serving" || owned.isLeaving) return;
+    owned.isLeaving = true;
+    if (heir !== undefined) await this.#announce(owned, heir);
+    if (this.#isStopped) return;
     owned.state = "draining";
     await this.#options.host.unload({ shard, epoch: owned.epoch });
     await this.#giveUp(owned, heir);
@@ -179,6 +193,17 @@ export class OwnedShards {
       // keeps (2): if it was committed, a poll will say so.
       log.warn("claim failed", { shard, epoch, ...faultFields(error) });
       return undefined;
+    }
+  }
+
+  /** keeps (4) */
+  async #announce({ shard, epoch }: Owned, heir: string): Promise<void> {
+    const { store, clock, log } = this.#options;
+    try {
+      await store.announce({ shard, epoch }, heir);
+      await new Promise<void>((resolve) => clock.after(ANNOUNCED_MS, resolve));
+    } catch (error) {
+      log.warn("release not announced", { shard, epoch, ...faultFields(error) });
     }
   }
 

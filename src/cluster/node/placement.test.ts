@@ -2,7 +2,15 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { seededRandom } from "../../kernel/random.ts";
 import type { NodeView, ShardView } from "../log-store/log-store.ts";
-import { Candidates, claimOrder, heirOf as heirWith, isFree, rendezvousOrder, standbyOf, Weights } from "./placement.ts";
+import {
+  Candidates,
+  claimOrder,
+  heirOf as heirWith,
+  isFree,
+  rendezvousOrder,
+  standbyOf,
+  Weights,
+} from "./placement.ts";
 
 function node(name: string, facts: Partial<NodeView> = {}): NodeView {
   return {
@@ -138,6 +146,8 @@ test("the rank of a node is its place in the order of candidates, whatever the n
       assert.deepEqual(rank, expected, `round ${round}: ${each}`);
     }
   }
+});
+
 test("the standby of a shard is the node that would claim it if its owner were gone", () => {
   const owned = (name: string, facts: Partial<ShardView> = {}): ShardView =>
     shard({ owner: `life of ${name}`, ownerName: name, ...facts });

@@ -23,6 +23,8 @@ export class WatchedShards {
   readonly #freeSinceMs = new Map<number, number>();
   /** Owned by a living node, and claimed without a recovery since. */
   readonly #unrecovered = new Set<number>();
+  /** The releases that are announced, by their shards: under which epoch, and since when by the monotonic clock. */
+  readonly #announced = new Map<number, { readonly epoch: number; readonly sinceMs: number }>();
   #alive: ReadonlySet<string> = new Set();
   /** Undefined: to be collected again. */
   #own: readonly ShardView[] | undefined;
@@ -65,6 +67,17 @@ export class WatchedShards {
       .sort(([a], [b]) => a - b)
       .flatMap(([shard, sinceMs]) => this.#find(shard).map((row) => ({ row, sinceMs })));
     return this.#free;
+  }
+
+  /** Those that a living node has claimed and not recovered yet. */
+  get unrecovered(): readonly ShardView[] {
+    return [...this.#unrecovered].flatMap((shard) => this.#find(shard));
+  }
+
+  /** Whether a shard is about to move, or free and released for a node that has not claimed it, since `sinceMs` or later. */
+  isMoveAnnounced(sinceMs: number): boolean {
+    for (const announced of this.#announced.values()) if (announced.sinceMs > sinceMs) return true;
+    return false;
   }
 
   /** Whether each shard has a living owner that has recovered it, apart from those that `isExcused`. */
@@ -110,6 +123,9 @@ export class WatchedShards {
     const isFree = row?.owner === undefined || !this.#alive.has(row.owner);
     if (!isFree) this.#freeSinceMs.delete(shard);
     else if (!this.#freeSinceMs.has(shard)) this.#freeSinceMs.set(shard, nowMs);
+    if (row?.heir === undefined) this.#announced.delete(shard);
+    else if (this.#announced.get(shard)?.epoch !== row.epoch)
+      this.#announced.set(shard, { epoch: row.epoch, sinceMs: nowMs });
     if (!isFree && row.tries > 0) this.#unrecovered.add(shard);
     else this.#unrecovered.delete(shard);
   }

@@ -146,6 +146,7 @@ function readBeforeClaim(options: ClusterNodeOptions): ClusterNodeOptions {
     claim: (claim) => changes.claim(claim),
     segments: async (shard) => logs.get(shard) ?? [],
     recovered: (shard) => changes.recovered(shard),
+    announce: (shard, heir) => changes.announce(shard, heir),
     release: (shard, heir) => changes.release(shard, heir),
   };
   return { ...options, stores: { ...options.stores, polls: { ...polls, watchChanges }, changes: changed } };
