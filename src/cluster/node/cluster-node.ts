@@ -309,7 +309,7 @@ export class ClusterNode {
     // A broken shard waits for a person, and must not keep the others from moving.
     const isCalm = this.#all.isCalm((free) => this.#isBroken(free)) && this.#all.own.every((own) => this.#serves(own));
     if (!isCalm) return;
-    if (!isCalm || this.shards.isMoving) return;
+    if (!isCalm || this.shards.isMoving || this.#isMoveAnnounced) return;
     const { node, host, clock } = this.#options;
     const avoidedMs = clock.monotonicMs() - AVOIDED_MS;
     const settled = nodes.filter(

@@ -81,14 +81,14 @@ test("100 nodes with 10,000 shards read only beats, their own shards and what ch
     const owners = await cluster.owners();
     const moved = owners.get(joined.name) ?? 0;
     context.diagnostic(`${moved} shards moved: ${traffic.shardRows} rows`);
-    assert.ok(moved > 10 && moved < 30, `${moved} shards`);
+    assert.ok(moved > 3 && moved < 30, `${moved} shards`);
     assert.ok((owners.get("nobody") ?? 0) <= 1);
     const [releases, claims] = [traffic.of("release").statements, traffic.of("claim").statements];
     assert.ok(releases - claims <= 1 && claims - moved <= 1, `${releases} releases and ${claims} claims`);
     // The places of the new node are the only ones that were not known.
     assert.ok(cluster.takeWork().hashes <= SHARDS);
-    // All shards once for the new node, and each that moves when it is released, claimed and recovered.
-    assert.ok(traffic.shardRows <= SHARDS + 3 * releases * NODES, `${traffic.shardRows} rows of shards`);
+    // All shards once for the new node, and each that moves when that is announced and when it is released, claimed and recovered.
+    assert.ok(traffic.shardRows <= SHARDS + 4 * releases * NODES, `${traffic.shardRows} rows of shards`);
   });
 
   assert.deepEqual(
