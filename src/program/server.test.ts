@@ -61,6 +61,7 @@ function notingSlot(name: AreaName, { steps, refusesPort }: { steps: string[]; r
       follow: async () => {},
       replaceKeys: async () => {},
       changeTenants: async () => [],
+      prepareRelease: async () => {},
       release: async () => {},
       close: async () => {},
       figures: async () => [],

@@ -467,6 +467,10 @@ export class Server implements SlotEvents {
         log.info("area is served", { area, shard, epoch });
         await this.#reportUnlisted([kindOfArea[area]]);
       },
+      prepareRelease: (area, shard) =>
+        void controlOf(area)
+          .prepareRelease(shard)
+          .catch(() => {}), // Then the next owner reads that segment later.
       release: (area, shard) => controlOf(area).release({ shard, graceMs: run.settings.shutdownGraceMs }),
       changeTenants: (area, changes) => controlOf(area).changeTenants(changes),
       tenantNames: (area, shard) => this.#serving(area).data.tenantNames(shard),

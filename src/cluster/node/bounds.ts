@@ -43,8 +43,11 @@ export const SKEW_MS_MAX = 5_000;
 /** The n-th candidate for a free shard waits n times this long. */
 export const RANK_DELAY_MS = 2_000;
 
-/** A node serves a shard for so long after it has announced its release: then all others have seen that. */
-export const ANNOUNCED_MS = POLL_PERIOD_MS + 250;
+/**
+ * A node serves a shard for so long after it has announced its release: then all others have seen that, and its heir has
+ * had time to fetch the segment that was ended for it.
+ */
+export const ANNOUNCED_MS = POLL_PERIOD_MS + 1_000;
 
 /** From one poll to the next while the release of a shard is announced and nobody has claimed it. */
 export const MOVE_POLL_PERIOD_MS = 100;

@@ -209,16 +209,59 @@ test("a drained node gives its shards away one at a time, gets none back, and cl
   await cluster.advance(20_000);
   assert.deepEqual(await cluster.owners(), new Array(SHARDS).fill("a"));
   await cluster.start("c");
-  await cluster.advance(60_000);
+  // 30 s until it is settled, and each shard is announced for 2 s.
+  await cluster.advance(75_000);
   assert.deepEqual(await cluster.owners(), new Array(SHARDS).fill("c"));
 
   await cluster.store.setDrained("a", false);
-  await cluster.advance(60_000);
+  await cluster.advance(75_000);
   assert.deepEqual(await cluster.owners(), firstOf("a", "c"));
   assert.deepEqual(
     [a, b, again].flatMap(({ host }) => host.reasons),
     [],
   );
+});
+
+test("a move is announced while the shard is served, and takes two short polls and the recovery", async () => {
+  const cluster = await Cluster.create();
+  const a = await cluster.start("a");
+  await cluster.advance(2_000);
+  const b = await cluster.start("b");
+  const announced: number[] = [];
+  Object.assign(a.host, { announced: ({ shard }: ShardEpoch) => announced.push(shard) });
+  await cluster.advance(29_000);
+  const moving = firstOf("a", "b").indexOf("b");
+  let servedMs = 0;
+  let gapMs = 0;
+  for (let passedMs = 0; passedMs < 8_000 && !b.host.loaded.has(moving); passedMs += 10) {
+    await cluster.clock.advanceAsync(10);
+    if (announced.includes(moving) && a.host.loaded.has(moving)) servedMs += 10;
+    if (!a.host.loaded.has(moving) && !b.host.loaded.has(moving)) gapMs += 10;
+  }
+  assert.ok(b.host.loaded.has(moving), `shard ${moving} has moved`);
+  assert.ok(servedMs >= 1_900 && servedMs <= 2_100, `${servedMs} ms after the announcement`);
+  assert.ok(gapMs <= LOAD_MS + 210, `${gapMs} ms without service`);
+});
+
+test("a node that leaves gives its shards away two at a time", async () => {
+  const cluster = await Cluster.create();
+  const a = await cluster.start("a");
+  const b = await cluster.start("b");
+  await cluster.advance(2_000);
+  let freeMax = 0;
+  const left = a.node.drain();
+  let hasLeft = false;
+  void left.then(() => {
+    hasLeft = true;
+  });
+  for (let passedMs = 0; passedMs < 4_900 && !hasLeft; passedMs += 10) {
+    await cluster.clock.advanceAsync(10);
+    const served = a.host.loaded.size + b.host.loaded.size;
+    freeMax = Math.max(freeMax, SHARDS - served);
+  }
+  assert.ok(freeMax <= 2, `${freeMax} shards without service at once`);
+  await cluster.advance(10_000);
+  assert.deepEqual([hasLeft, b.host.loaded.size], [true, SHARDS]);
 });
 
 test("a shard that cannot be recovered is tried three times, by each node first, and is then broken", async () => {

@@ -198,7 +198,8 @@ export class OwnedShards {
 
   /** keeps (4) */
   async #announce({ shard, epoch }: Owned, heir: string): Promise<void> {
-    const { store, clock, log } = this.#options;
+    const { store, clock, log, host } = this.#options;
+    host.announced?.({ shard, epoch });
     try {
       await store.announce({ shard, epoch }, heir);
       await new Promise<void>((resolve) => clock.after(ANNOUNCED_MS, resolve));

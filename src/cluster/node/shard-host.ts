@@ -16,6 +16,8 @@ export interface TakenShard extends ShardEpoch, Pick<ClaimedShard, "hashSeed" | 
 export interface ShardHost {
   /** Recovers a shard and serves it. If it cannot be recovered, rejects and forgets it. */
   load(shard: TakenShard): Promise<void>;
+  /** A shard will be released soon, and is served until then: its heir may read now what does not change any more. */
+  announced?(shard: ShardEpoch): void;
   /**
    * Ends the service of a shard: new requests wait or are refused, its calls end, and everything that it accepted has been
    * committed. It is released when this resolves.

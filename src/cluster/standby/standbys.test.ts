@@ -82,6 +82,15 @@ test("a node that follows nothing asks nothing", async () => {
   assert.deepEqual(await b.after(10 * POLL_PERIOD_MS), []);
 });
 
+test("a node asks at once for a shard that will be released for it", async () => {
+  const b = new TestNode();
+  b.standbys.saw(viewOf({ 1: "a" }));
+  await b.after(0);
+  const view = viewOf({ 1: "a" });
+  b.standbys.saw({ ...view, shards: view.shards.map((each) => ({ ...each, heir: "b" })) });
+  assert.deepEqual(await b.after(0), ["heads 1", "follow 1"]);
+});
+
 test("a shard that the node claims is closed before its directory is free", async () => {
   const b = new TestNode();
   const opening = Promise.withResolvers<void>();

@@ -4,7 +4,7 @@
  *
  * (1) One statement asks for all of them, each POLL_PERIOD_MS while there are any;
  *     others are sent only for a shard that has changed. One shard is fetched at a
- *     time.
+ *     time. When a shard will be released for this node, it asks at once.
  * (2) A shard that this node has claimed is followed no more: `release` resolves
  *     when its directory is free.
  * (3) While nobody owns a shard, nothing changes: this node is about to claim it, or
@@ -84,6 +84,8 @@ export class Standbys {
       else if (standbyOf(shard, nodes) === node) this.#follow(number);
       else this.#leave(number);
     }
+    if (!this.#isPolling && shards.some(({ shard, heir }) => heir === node && this.#followed.has(shard)))
+      this.#pollAfter(0);
   }
 
   /** Resolves when the directory of a shard is free. keeps (2) */

@@ -122,6 +122,11 @@ export class AreaPersistence implements AreaSnapshots {
     return this.#storage.backUp(target, first);
   }
 
+  /** Ends the open segment, unless it is empty. */
+  async endSegment(): Promise<void> {
+    await this.#storage?.closeSegment();
+  }
+
   async prepareSnapshot(): Promise<void> {
     this.snapshots.began();
     try {

@@ -210,6 +210,8 @@ export interface AreaControl {
    * on one that it opens, with the names of the removed tenants of whom a served shard has no data any more, durably.
    */
   changeTenants(changes: TenantChanges): Promise<readonly string[]>;
+  /** A shard will be released soon: ends its open segment, so that its next owner can read that before. */
+  prepareRelease(shard: number): Promise<void>;
   /**
    * Ends the service of a shard: requests for it go to its next owner, those under way have `graceMs`, and everything that it
    * has accepted is written and synced.

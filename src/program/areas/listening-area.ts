@@ -149,6 +149,10 @@ export class ListeningArea implements AreaApi, AreaControl {
     return (await this.#options.shard?.tenants.change(changes)) ?? [];
   }
 
+  prepareRelease(): Promise<void> {
+    return this.#options.persistence.endSegment();
+  }
+
   /** The only shard of an area is released when its node stops, so its port closes too. */
   release({ graceMs }: { readonly graceMs: number }): Promise<void> {
     return this.close(graceMs);

@@ -20,6 +20,7 @@ function echoingArea(steps: string[]): AreaApi {
       follow: async ({ shard, owner }) => note("follow", `${shard} ${owner.kind}`),
       replaceKeys: async ({ offered }) => note("replaceKeys", offered.name),
       changeTenants: async ({ removed }) => removed.map(({ name }) => name),
+      prepareRelease: async (shard) => note("prepareRelease", String(shard)),
       release: async ({ shard, graceMs }) => note("release", `${shard} ${graceMs}`),
       close: async (graceMs) => note("close", graceMs),
       figures: async () => [],
@@ -68,12 +69,14 @@ test("calls every part of an area across threads", async () => {
   assert.equal(await data.backUp("/backup"), 7);
   await snapshots.prepareSnapshot();
   assert.equal(await snapshots.finishSnapshot(true), true);
+  await control.prepareRelease(4);
   await control.close(1_000);
   assert.deepEqual(ends.steps, [
     "setTokens second",
     "dropTenant second",
     "backUp /backup",
     "prepareSnapshot",
+    "prepareRelease 4",
     "close 1000",
   ]);
 });

@@ -13,7 +13,7 @@ type MethodsOf<Part extends keyof AreaApi> = Readonly<Record<keyof AreaApi[Part]
 const methods: { readonly [Part in keyof AreaApi]: MethodsOf<Part> } = {
   control: {
     ...{ bind: true, open: true, confirmed: true, follow: true, replaceKeys: true, changeTenants: true },
-    ...{ release: true, close: true, figures: true },
+    ...{ prepareRelease: true, release: true, close: true, figures: true },
   },
   data: { reset: true, tenantNames: true, setTokens: true, dropTenant: true, backUp: true },
   snapshots: { prepareSnapshot: true, finishSnapshot: true },

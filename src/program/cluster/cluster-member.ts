@@ -70,6 +70,8 @@ import { forgetTenant, hasTenantRow, nodesLacking, readTenants, reportTenants } 
 export interface ClusterAreas {
   /** Opens a claimed shard. */
   open(area: AreaName, claim: ShardClaim): Promise<void>;
+  /** A shard will be released soon. */
+  prepareRelease(area: AreaName, shard: number): void;
   /** Ends the service of a shard: everything that it accepted is committed. */
   release(area: AreaName, shard: number): Promise<void>;
   /** See `AreaControl.changeTenants`. */
@@ -352,6 +354,10 @@ export class ClusterMember implements ShardHost {
       // The names stay taken until the next node opens the shard.
       this.#options.log.warn("removed tenants are not forgotten", { area, shard, ...faultFields(fault) });
     });
+  }
+
+  announced({ shard }: ShardEpoch): void {
+    this.#areas?.prepareRelease(this.#areaOf(shard), shard);
   }
 
   unload({ shard }: ShardEpoch): Promise<void> {

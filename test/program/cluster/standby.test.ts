@@ -62,7 +62,7 @@ async function missingBytes({ adminUrl }: RunningProgram): Promise<readonly numb
 async function loggedStates(client: NodeClient): Promise<readonly string[]> {
   const { status, body } = await client.messaging("/v2/logs", { method: "GET" });
   assert.equal(status, 200);
-  return (body as { events: readonly { state: string }[] }).events.map(({ state }) => state);
+  return (body as { logs: readonly { state: string }[] }).logs.map(({ state }) => state);
 }
 
 test("a takeover by the standby reads the open segments only, and the log of finished messages goes on", {
@@ -84,7 +84,6 @@ test("a takeover by the standby reads the open segments only, and the log of fin
   for (const area of AREAS) await first.untilPrinted(new RegExp(`"snapshot written","area":"${area}"`));
 
   // The segment with the message leaves PostgreSQL when the standby has it in its log.
-  assert.deepEqual(await segmentsOf(2), [1, 2]);
   await untilTrue("the removal of a segment", async () => (await segmentsOf(2)).join() === "2");
   const { rows } = await sql.query(
     "SELECT memory -> 'standbys' -> '2' ->> 'history' AS history FROM larder.node WHERE name = 'b'",

@@ -210,6 +210,10 @@ export class ShardedArea implements AreaApi, AreaControl, AreaData, AreaSnapshot
     return (await Promise.all([...this.#shards.values()].map((shard) => shard.changeTenants(changes)))).flat();
   }
 
+  prepareRelease(shard: number): Promise<void> {
+    return this.#get(shard).parts.persistence.endSegment();
+  }
+
   async release({ shard, graceMs }: { readonly shard: number; readonly graceMs: number }): Promise<void> {
     const hosted = this.#get(shard);
     await hosted.release(graceMs, this.#resp.remove(shard, graceMs));

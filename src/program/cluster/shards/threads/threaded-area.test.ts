@@ -46,6 +46,7 @@ function threadOf(number: number, { shards, names = [], fails = false }: ThreadF
         note("change");
         return removed.map(({ name }) => name).filter((name) => names.includes(name));
       },
+      prepareRelease: async (shard) => note("prepareRelease", shard),
       release: async ({ shard, graceMs }) => note("release", shard, graceMs),
       close: async (graceMs) => {
         note("close", graceMs);
@@ -89,6 +90,7 @@ test("what concerns a shard goes to its thread, and owners and keys go to the fr
   await control.confirmed({ shard: 4, id: 9 });
   await control.follow({ shard: 4, owner: { kind: "nobody" } });
   await control.replaceKeys({ offered: { name: "second", secret: Buffer.of(2) }, accepted: [] });
+  await control.prepareRelease(4);
   await control.release({ shard: 4, graceMs: 5 });
   await snapshots.prepareSnapshot(4);
   assert.equal(await snapshots.finishSnapshot(true), true);
@@ -105,7 +107,7 @@ test("what concerns a shard goes to its thread, and owners and keys go to the fr
       "0 follow 4 nobody",
       "0 keys second",
     ],
-    ...["1 release 4 5", "1 prepare 4", "1 finish true", "0 prepare 7", "0 finish false"],
+    ...["1 prepareRelease 4", "1 release 4 5", "1 prepare 4", "1 finish true", "0 prepare 7", "0 finish false"],
   ]);
 });
 

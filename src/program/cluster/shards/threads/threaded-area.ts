@@ -42,6 +42,7 @@ function controlOf(threads: readonly [AreaOfThread, ...AreaOfThread[]], hostOf: 
     async changeTenants(changes) {
       return (await Promise.all(threads.map(({ api }) => api.control.changeTenants(changes)))).flat();
     },
+    prepareRelease: async (shard) => hostOf(shard).api.control.prepareRelease(shard),
     release: async (shard) => hostOf(shard.shard).api.control.release(shard),
     async close(graceMs) {
       const [first] = await Promise.allSettled([front.api.control.close(graceMs)]); // keeps (1)
