@@ -61,7 +61,7 @@ export interface ClusterNodeOptions extends Omit<RegistrationOptions, "stores"> 
   readonly lease?: Lease;
   /** How reads are kept from being answered by a former owner: by clocks, or by a renewal after each turn of reads. */
   readonly reads: "lease" | "confirm";
-  /** Those that other nodes of this process use too, in a simulation. */
+  /** Those that others use too: standbys, and in a simulation the other nodes. */
   readonly weights?: Weights;
 }
 

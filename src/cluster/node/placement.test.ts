@@ -148,21 +148,44 @@ test("the rank of a node is its place in the order of candidates, whatever the n
   }
 });
 
+const standby = (row: ShardView, some: readonly NodeView[]): string | undefined =>
+  standbyOf(row, { nodes: some, weights: new Weights() });
+
 test("the standby of a shard is the node that would claim it if its owner were gone", () => {
   const owned = (name: string, facts: Partial<ShardView> = {}): ShardView =>
     shard({ owner: `life of ${name}`, ownerName: name, ...facts });
   // The order is b, a, c.
-  assert.equal(standbyOf(owned("b"), nodes), "a");
-  assert.equal(standbyOf(owned("a"), nodes), "b");
-  assert.equal(standbyOf(owned("b", { pin: "c" }), nodes), "c");
-  assert.equal(standbyOf(owned("b", { pin: "b" }), nodes), "a");
-  assert.equal(standbyOf(owned("b"), [node("a", { isDrained: true }), node("b"), node("c")]), "c");
-  assert.equal(standbyOf(owned("b"), [node("a", { isDead: true }), node("b"), node("c")]), "c");
-  assert.equal(standbyOf(owned("b", { writerFormat: 2 }), [node("a"), node("b"), node("c", { format: 2 })]), "c");
+  assert.equal(standby(owned("b"), nodes), "a");
+  assert.equal(standby(owned("a"), nodes), "b");
+  assert.equal(standby(owned("b", { pin: "c" }), nodes), "c");
+  assert.equal(standby(owned("b", { pin: "b" }), nodes), "a");
+  assert.equal(standby(owned("b"), [node("a", { isDrained: true }), node("b"), node("c")]), "c");
+  assert.equal(standby(owned("b"), [node("a", { isDead: true }), node("b"), node("c")]), "c");
+  assert.equal(standby(owned("b", { writerFormat: 2 }), [node("a"), node("b"), node("c", { format: 2 })]), "c");
+});
+
+test("the standby of a shard is the first candidate of the others, whatever the nodes and the shard are", () => {
+  const random = seededRandom(11);
+  const names = ["a", "b", "c", "d"];
+  const pick = <Item>(items: readonly Item[]): Item => items[random.below(items.length)] as Item;
+  for (let round = 0; round < 2_000; round += 1) {
+    const some = names.map((name) =>
+      node(name, { isDead: random.below(4) === 0, isDrained: random.below(4) === 0, format: 1 + random.below(2) }),
+    );
+    const name = (): string | undefined => pick([undefined, ...names]);
+    const ownerName = pick(names);
+    const row = shard({
+      ...{ shard: random.below(50), pin: name(), heir: name(), owner: `life of ${ownerName}`, ownerName },
+      writerFormat: 1 + random.below(2),
+    });
+    const others = some.filter((each) => each.name !== ownerName);
+    const isOwned = !some.some((each) => each.name === ownerName && each.isDead);
+    assert.equal(standby(row, some), isOwned ? claimOrder(row, others)[0] : undefined, `round ${round}`);
+  }
 });
 
 test("a shard has no standby without another node, or while no living node owns it", () => {
-  assert.equal(standbyOf(shard({ owner: "life of b", ownerName: "b" }), [node("b")]), undefined);
-  assert.equal(standbyOf(shard(), nodes), undefined);
-  assert.equal(standbyOf(shard({ owner: "life of b" }), [node("a"), node("b", { isDead: true })]), undefined);
+  assert.equal(standby(shard({ owner: "life of b", ownerName: "b" }), [node("b")]), undefined);
+  assert.equal(standby(shard(), nodes), undefined);
+  assert.equal(standby(shard({ owner: "life of b" }), [node("a"), node("b", { isDead: true })]), undefined);
 });

@@ -196,10 +196,19 @@ export function heirOf(
  * The name of the node that follows an owned shard, so that it takes over without reading all of it: the first that would
  * claim it if its owner were gone, or that the shard will move to. Undefined if no living node owns it, or no other lives.
  */
-export function standbyOf(shard: ShardView, nodes: readonly NodeView[]): string | undefined {
+export function standbyOf(
+  shard: ShardView,
+  { nodes, weights }: { readonly nodes: readonly NodeView[]; readonly weights: Weights },
+): string | undefined {
   if (isFree(shard, nodes)) return undefined;
-  const others = nodes.filter(({ life }) => life !== shard.owner);
-  return claimOrder(shard, others)[0];
+  const able = nodes.filter((node) => !node.isDead && node.life !== shard.owner && canRead(node, shard));
+  const staying = able.filter(({ isDrained }) => !isDrained).map(({ name }) => name);
+  const first = preferred(shard).find((name) => name !== undefined && staying.includes(name));
+  if (first !== undefined || staying.length > 0) return first ?? weights.first(shard.shard, staying);
+  return weights.first(
+    shard.shard,
+    able.map(({ name }) => name),
+  );
 }
 
 function canRead({ format }: NodeView, { writerFormat }: Pick<ShardView, "writerFormat">): boolean {

@@ -3,7 +3,9 @@ import { test } from "node:test";
 import { settle } from "../../../test/harness/persistence-fixture.ts";
 import { VirtualClock } from "../../kernel/clock.virtual.ts";
 import { silentLog } from "../../kernel/log.ts";
-import type { ClusterView, NodeView, ShardHead, ShardView } from "../log-store/log-store.ts";
+import type { NodeView, ShardHead, ShardView } from "../log-store/log-store.ts";
+import { Weights } from "../node/placement.ts";
+import type { SeenChanges } from "../node/watched-cluster.ts";
 import { type Followed, GRACE_MS, POLL_PERIOD_MS, Standbys } from "./standbys.ts";
 
 function node(name: string, isDead = false): NodeView {
@@ -16,9 +18,9 @@ function shard(number: number, owner: string): ShardView {
   return { ...facts, shard: number, owner: `life of ${owner}`, ownerName: owner };
 }
 
-function viewOf(owners: Readonly<Record<number, string>>, nodes = ["a", "b"].map((name) => node(name))): ClusterView {
+function viewOf(owners: Readonly<Record<number, string>>, nodes = ["a", "b"].map((name) => node(name))): SeenChanges {
   const shards = Object.entries(owners).map(([number, owner]) => shard(Number(number), owner));
-  return { keyNumber: 0, tenants: 0, nodes, shards };
+  return { view: { keyNumber: 0, tenants: 0, nodes, shards }, shards, haveNodesChanged: true };
 }
 
 /** The node `b`, with what it does: `open 1`, `heads 1,2`, `follow 1`, `close 1`, `forget 1`. */
@@ -32,6 +34,7 @@ class TestNode {
     clock: this.clock,
     log: silentLog,
     node: "b",
+    weights: new Weights(),
     store: {
       heads: async (shards) => {
         this.did.push(`heads ${shards}`);
@@ -86,8 +89,9 @@ test("a node asks at once for a shard that will be released for it", async () =>
   const b = new TestNode();
   b.standbys.saw(viewOf({ 1: "a" }));
   await b.after(0);
-  const view = viewOf({ 1: "a" });
-  b.standbys.saw({ ...view, shards: view.shards.map((each) => ({ ...each, heir: "b" })) });
+  const seen = viewOf({ 1: "a" });
+  const shards = seen.shards.map((each) => ({ ...each, heir: "b" }));
+  b.standbys.saw({ view: { ...seen.view, shards }, shards, haveNodesChanged: false });
   assert.deepEqual(await b.after(0), ["heads 1", "follow 1"]);
 });
 
@@ -146,4 +150,18 @@ test("a stopped node has closed all directories", async () => {
   assert.deepEqual(b.did, ["close 1", "close 2"]);
   b.standbys.saw(viewOf({ 1: "a" }));
   assert.deepEqual(await b.after(POLL_PERIOD_MS), []);
+});
+
+test("a shard whose row does not change is placed once, and again when this node owns it no more", async () => {
+  const b = new TestNode();
+  const first = viewOf({ 1: "a", 2: "a" });
+  const unchanged: SeenChanges = { ...first, shards: [], haveNodesChanged: false };
+  b.owned.add(2);
+  b.standbys.saw(first);
+  assert.deepEqual(await b.after(0), ["heads 1", "open 1", "follow 1"]);
+  b.standbys.saw(unchanged);
+  assert.deepEqual(await b.after(POLL_PERIOD_MS), ["heads 1", "follow 1"]);
+  b.owned.delete(2);
+  b.standbys.saw(unchanged);
+  assert.deepEqual(await b.after(POLL_PERIOD_MS), ["heads 1,2", "follow 1", "open 2", "follow 2"]);
 });

@@ -11,11 +11,14 @@
  *     another one is.
  * (4) The files of a shard that this node neither owns nor follows are removed after
  *     GRACE_MS, so that a node which comes back soon finds them.
+ * (5) A poll looks at the shards that changed, at those of this node, and at those
+ *     that it follows or whose files wait to be removed: at all only when nodes changed.
  */
 import type { Clock } from "../../kernel/clock.ts";
 import { faultFields, type Log } from "../../kernel/log.ts";
-import type { ClusterView, LogStore, ShardHead } from "../log-store/log-store.ts";
-import { isFree, standbyOf } from "../node/placement.ts";
+import type { LogStore, NodeView, ShardHead, ShardView } from "../log-store/log-store.ts";
+import { isFree, standbyOf, type Weights } from "../node/placement.ts";
+import type { SeenChanges } from "../node/watched-cluster.ts";
 import type { Missing } from "./shard-follower.ts";
 
 /** A shard that is followed. */
@@ -34,6 +37,7 @@ export interface StandbysOptions {
   readonly log: Log;
   /** The name of this node. */
   readonly node: string;
+  readonly weights: Weights;
   /** Whether this node can serve the shard. */
   knows(shard: number): boolean;
   /** Whether this node has claimed the shard, or is about to. */
@@ -57,7 +61,14 @@ export class Standbys {
   readonly #leaving = new Map<number, Promise<void>>();
   /** By the monotonic clock: since when a shard has been neither owned nor followed. */
   readonly #idleMs = new Map<number, number>();
-  readonly #forgotten = new Set<number>();
+  /** Those that this node should follow. */
+  readonly #wanted = new Set<number>();
+  /** Those of them that will be released for this node. */
+  readonly #coming = new Set<number>();
+  /** Those that this node owned at the last look. */
+  readonly #owned = new Map<number, ShardView>();
+  /** Whether it was told of the shards. The first time may come after a poll that had all of them. */
+  #hasSeen = false;
   #cancel: () => void = () => {};
   #isPolling = false;
   #isStopped = false;
@@ -71,27 +82,51 @@ export class Standbys {
     return this.#open;
   }
 
-  /** The nodes and shards, as the store had them a moment ago. */
-  saw({ nodes, shards }: ClusterView): void {
+  /** The nodes and shards, as the store had them a moment ago. keeps (5) */
+  saw({ view, shards, haveNodesChanged }: SeenChanges): void {
     if (this.#isStopped) return;
-    const { node, knows, isOwned } = this.#options;
-    for (const shard of shards) {
-      const { shard: number } = shard;
-      if (!knows(number)) continue;
-      if (isOwned(number)) void this.release(number);
-      else if (isFree(shard, nodes))
-        continue; // keeps (3)
-      else if (standbyOf(shard, nodes) === node) this.#follow(number);
-      else this.#leave(number);
+    const owned = [...this.#owned.values()];
+    this.#owned.clear();
+    // The changed rows come last, because they may be those of shards of this node.
+    for (const row of owned) this.#place(row, view.nodes);
+    for (const row of haveNodesChanged || !this.#hasSeen ? view.shards : shards) this.#place(row, view.nodes);
+    this.#hasSeen = true;
+    for (const shard of this.#wanted) this.#follow(shard);
+    this.#forgetIdle();
+    if (this.#coming.size > 0 && !this.#isPolling) this.#pollAfter(0);
+  }
+
+  #place(row: ShardView, nodes: readonly NodeView[]): void {
+    const { node, weights, knows, isOwned } = this.#options;
+    const { shard } = row;
+    if (!knows(shard)) return;
+    if (isOwned(shard)) {
+      this.#owned.set(shard, row);
+      void this.release(shard);
+      return;
     }
-    if (!this.#isPolling && shards.some(({ shard, heir }) => heir === node && this.#followed.has(shard)))
-      this.#pollAfter(0);
+    this.#owned.delete(shard);
+    this.#coming.delete(shard);
+    if (isFree(row, nodes)) {
+      this.#idleMs.delete(shard); // keeps (3)
+      return;
+    }
+    if (standbyOf(row, { nodes, weights }) === node) {
+      this.#idleMs.delete(shard);
+      this.#wanted.add(shard);
+      if (row.heir === node) this.#coming.add(shard);
+    } else {
+      this.#wanted.delete(shard);
+      this.#unfollow(shard);
+      if (!this.#idleMs.has(shard)) this.#idleMs.set(shard, this.#options.clock.monotonicMs());
+    }
   }
 
   /** Resolves when the directory of a shard is free. keeps (2) */
   release(shard: number): Promise<void> {
     this.#idleMs.delete(shard);
-    this.#forgotten.delete(shard);
+    this.#wanted.delete(shard);
+    this.#coming.delete(shard);
     this.#unfollow(shard);
     return this.#leaving.get(shard) ?? Promise.resolve();
   }
@@ -105,23 +140,20 @@ export class Standbys {
   }
 
   #follow(shard: number): void {
-    this.#idleMs.delete(shard);
-    this.#forgotten.delete(shard);
     if (this.#followed.has(shard) || this.#leaving.has(shard)) return;
     this.#followed.set(shard, undefined);
     this.#options.log.info("following a shard", { shard });
     if (!this.#isPolling) this.#pollAfter(0);
   }
 
-  #leave(shard: number): void {
-    const { clock } = this.#options;
-    this.#unfollow(shard);
-    const nowMs = clock.monotonicMs();
-    const sinceMs = this.#idleMs.get(shard) ?? nowMs;
-    this.#idleMs.set(shard, sinceMs);
-    if (nowMs - sinceMs < GRACE_MS || this.#forgotten.has(shard) || this.#leaving.has(shard)) return;
-    this.#forgotten.add(shard);
-    this.#until(shard, this.#options.forget(shard)); // keeps (4)
+  /** keeps (4) */
+  #forgetIdle(): void {
+    const sinceMs = this.#options.clock.monotonicMs() - GRACE_MS;
+    for (const [shard, idleMs] of this.#idleMs) {
+      if (idleMs > sinceMs || this.#leaving.has(shard)) continue;
+      this.#idleMs.delete(shard);
+      this.#until(shard, this.#options.forget(shard));
+    }
   }
 
   #unfollow(shard: number): void {

@@ -18,6 +18,7 @@ import { mkdirSync } from "node:fs";
 import type { ShardEpoch } from "../../cluster/log-store/log-store.ts";
 import { ClusterNode, type NodeStores } from "../../cluster/node/cluster-node.ts";
 import { Lease } from "../../cluster/node/lease.ts";
+import { Weights } from "../../cluster/node/placement.ts";
 import type { LifeFile } from "../../cluster/node/registration.ts";
 import type { ShardHost, TakenShard } from "../../cluster/node/shard-host.ts";
 import { NO_ANSWER } from "../../cluster/node/suspension.ts";
@@ -149,6 +150,7 @@ export class ClusterMember implements ShardHost {
   /** Whether the areas follow what the last poll had. */
   #doFollow = false;
   #cancelReport = (): void => {};
+  readonly #weights = new Weights();
   readonly #standbys: MemberStandbys;
   #keys: KeyFollower | undefined;
 
@@ -172,6 +174,7 @@ export class ClusterMember implements ShardHost {
     this.#made = this.#makeTenants();
     this.#standbys = new MemberStandbys({
       ...{ run: options.run, dataDirectory: options.dataDirectory, log: options.log, node: this.name },
+      weights: this.#weights,
       branch: parts.facts.branch,
       store: new PostgresLogStore(this.#newSession(FILES_PATIENCE_MS)),
       findArea: (shard) => this.#findArea(shard),
@@ -325,6 +328,7 @@ export class ClusterMember implements ShardHost {
       host: this,
       reads: run.settings.clusterReads,
       drawLife: () => crypto.randomUUID(),
+      weights: this.#weights,
     });
     if (this.#node !== undefined) {
       this.#made.registered(tenantsSeen);
@@ -377,12 +381,13 @@ export class ClusterMember implements ShardHost {
     return living.every(({ address }) => parseNodeAddress(address).cluster !== undefined);
   }
 
-  saw({ view, shards, haveNodesChanged }: SeenChanges): void {
+  saw(seen: SeenChanges): void {
+    const { view, shards, haveNodesChanged } = seen;
     const { run } = this.#options;
     const own = this.#node?.life;
     this.#made.saw(view.tenants);
     if (own === undefined) return;
-    this.#standbys.saw(view);
+    this.#standbys.saw(seen);
     this.#keys?.saw(view, own);
     if (run.settings.clusterAddress === undefined) return;
     // An owner is read from the row of the shard and from that of its node.

@@ -1,7 +1,9 @@
 /** The shards that this server follows as their standby, in the directories where it would serve them. */
 import { readdirSync, rmSync } from "node:fs";
 import { join } from "node:path";
-import type { ClusterView, LogStore } from "../../../cluster/log-store/log-store.ts";
+import type { LogStore } from "../../../cluster/log-store/log-store.ts";
+import type { Weights } from "../../../cluster/node/placement.ts";
+import type { SeenChanges } from "../../../cluster/node/watched-cluster.ts";
 import type { Missing } from "../../../cluster/standby/shard-follower.ts";
 import { Standbys } from "../../../cluster/standby/standbys.ts";
 import { systemClock } from "../../../kernel/clock.ts";
@@ -18,6 +20,7 @@ export interface MemberStandbysOptions {
   readonly run: RunSettings;
   readonly dataDirectory: string;
   readonly node: string;
+  readonly weights: Weights;
   readonly branch: string;
   /** On a connection of its own: it reads whole segments. */
   readonly store: LogStore;
@@ -33,7 +36,7 @@ export class MemberStandbys {
 
   /** Follows nothing if the settings say so. */
   constructor(options: MemberStandbysOptions) {
-    const { run, dataDirectory, node, branch, store, findArea, isOwned } = options;
+    const { run, dataDirectory, node, weights, branch, store, findArea, isOwned } = options;
     const { standby, freeDiskBytesMin, logRetentionMs } = run.settings;
     if (!standby) return;
     const log = sparseLog(options.log, systemClock);
@@ -43,7 +46,7 @@ export class MemberStandbys {
       return { area, place: areaPlace(dataDirectory, area, shard) };
     };
     this.#standbys = new Standbys({
-      ...{ store, clock: systemClock, log, node, isOwned },
+      ...{ store, clock: systemClock, log, node, weights, isOwned },
       knows: (shard) => findArea(shard) !== undefined,
       open(shard) {
         const { area, place } = placeOf(shard);
@@ -62,8 +65,8 @@ export class MemberStandbys {
   }
 
   /** See `Standbys.saw`. */
-  saw(view: ClusterView): void {
-    this.#standbys?.saw(view);
+  saw(seen: SeenChanges): void {
+    this.#standbys?.saw(seen);
   }
 
   /** Resolves when the directory of a shard is free. */
