@@ -72,7 +72,10 @@ async function leaveCanaries({ storeUrl, storeToken, environment }: RunningProgr
 function clusterText(): string {
   const metrics = new Metrics();
   measureNode(metrics, () => ({ leaseMs: 5_000, skewMs: 0, livingNodes: 1 }));
-  const own = { state: undefined, suspendedFor: undefined, takeovers: 0, missing: { bytes: 0, ms: 0 } };
+  const own = {
+    ...{ state: undefined, suspendedFor: undefined, takeovers: 0 },
+    ...{ missing: { bytes: 0, ms: 0 }, readFormat: 1 },
+  };
   measureShards(metrics, () => [shardFigures(1, undefined, own)]);
   measureShipping(metrics, 1, () => ({ unshippedBytes: 0, lagMs: 0, healCount: 0 }));
   return printMetrics([{ labels: { area: "store" }, families: metrics.snapshot() }]);

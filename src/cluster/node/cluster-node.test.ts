@@ -4,6 +4,7 @@ import { test } from "node:test";
 import { ModelDatabase, ModelLogStore } from "../../../test/simulation/cluster/model-log-store.ts";
 import { emptyDirectory, type NodeDirectory, nodeOptions } from "../../../test/simulation/cluster/node-options.ts";
 import { VirtualClock } from "../../kernel/clock.virtual.ts";
+import { createLog, type Log } from "../../kernel/log.ts";
 import type { ShardEpoch } from "../log-store/log-store.ts";
 import { ClusterNode } from "./cluster-node.ts";
 import { rendezvousOrder } from "./placement.ts";
@@ -73,16 +74,21 @@ class Cluster {
     return cluster;
   }
 
-  async start(name: string, facts: { directory?: NodeDirectory; format?: number } = {}): Promise<Started> {
+  async start(name: string, facts: { directory?: NodeDirectory; format?: number; log?: Log } = {}): Promise<Started> {
     const host = new RecordingHost(this.clock);
     const directory = facts.directory ?? emptyDirectory();
     const { clock, store } = this;
     this.#lives += 1;
     const life = `life ${this.#lives}`;
     const stores = { renewals: store, polls: store, changes: store };
-    const { format } = facts;
+    const { format, log } = facts;
+    const drawLife = () => life;
     const node = await ClusterNode.start(
-      nodeOptions({ stores, clock, host, name, directory, ...(format && { format }), drawLife: () => life }),
+      nodeOptions({
+        ...{ stores, clock, host, name, directory, drawLife },
+        ...(format && { format }),
+        ...(log && { log }),
+      }),
     );
     assert.ok(node !== undefined, `${name} was refused`);
     return { node, host, directory };
@@ -291,13 +297,41 @@ test("a shard that one node cannot recover goes to another", async () => {
   assert.ok(able.host.loaded.has(4));
 });
 
-test("a node of an older format claims nothing that a newer one wrote", async () => {
+test("a node of an older format claims nothing that a newer one wrote, and says so once", async () => {
   const cluster = await Cluster.create();
   const newer = await cluster.start("a", { format: 2 });
   await cluster.advance(8_000);
-  const older = await cluster.start("b", { format: 1 });
+  const lines: string[] = [];
+  const log = createLog({ level: "warn", sink: (line) => lines.push(line), clock: cluster.clock, format: "json" });
+  const older = await cluster.start("b", { format: 1, log });
+  await cluster.advance(5_000);
+  assert.equal(lines.length, 0);
   newer.node.stop();
   await cluster.advance(60_000);
+  assert.equal(older.host.loaded.size, 0);
+  const found = lines.filter((line) => line.includes("free shards have a newer format than this node reads"));
+  assert.equal(found.length, 1);
+  assert.match(found[0] ?? "", /"shards":"0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11","readFormat":1/);
+
+  const third = await cluster.start("c", { format: 2 });
+  await cluster.advance(3_000);
+  assert.equal(third.host.loaded.size, SHARDS);
+});
+
+test("a node that leaves releases its shards only to nodes that read their format", async () => {
+  const cluster = await Cluster.create();
+  const a = await cluster.start("a", { format: 2 });
+  await cluster.advance(2_000);
+  const older = await cluster.start("b", { format: 1 });
+  const newer = await cluster.start("c", { format: 2 });
+  await cluster.advance(10_000);
+  void a.node.drain();
+  await cluster.advance(500);
+  const { shards } = await cluster.store.watch();
+  const heirs = shards.filter(({ heir }) => heir !== undefined).map(({ heir }) => heir);
+  assert.deepEqual(heirs, ["c", "c"]);
+  await cluster.advance(10_000);
+  assert.equal(newer.host.loaded.size, SHARDS);
   assert.equal(older.host.loaded.size, 0);
 });
 

@@ -33,7 +33,7 @@ import {
 import { ConfirmedReads } from "./confirmed-reads.ts";
 import { Lease, type LeaseClock, type ReadGuard } from "./lease.ts";
 import { OwnedShards } from "./owned-shards.ts";
-import { shareOf, Weights } from "./placement.ts";
+import { canRead, shareOf, Weights } from "./placement.ts";
 import { PlacementCache } from "./placement-cache.ts";
 import { type RegistrationOptions, registerNode } from "./registration.ts";
 import { Renewals } from "./renewals.ts";
@@ -92,6 +92,8 @@ export class ClusterNode {
   readonly #untakenMs = new Map<string, number>();
   /** Broken shards that were logged, with their epochs. */
   readonly #broken = new Map<number, number>();
+  /** The free shards of a newer format that were logged, as text. */
+  #unreadable = "";
   /** Nodes that are being declared dead. */
   readonly #accused = new Set<string>();
 
@@ -257,6 +259,7 @@ export class ClusterNode {
   /** The free shards whose turn it is for this node. */
   #findClaimable(): ShardView[] {
     const nowMs = this.#options.clock.monotonicMs();
+    this.#noteUnreadable(this.#all.free.map(({ row }) => row));
     const turns = this.#all.free.filter(({ row, sinceMs }) => {
       if (this.#isBroken(row) || this.#options.host.knows?.(row.shard) === false) return false;
       const rank = this.#placement.rankOf(row);
@@ -304,6 +307,19 @@ export class ClusterNode {
     return true;
   }
 
+  /** Only nodes of a newer version may claim these. The claim compares the formats again: see (2). */
+  #noteUnreadable(free: readonly ShardView[]): void {
+    const { node, log } = this.#options;
+    const shards = free.filter((shard) => !canRead(node, shard)).map(({ shard }) => shard);
+    const text = shards.join(", ");
+    if (text !== "" && text !== this.#unreadable)
+      log.warn("free shards have a newer format than this node reads: only a node of a newer version can serve them", {
+        shards: text,
+        readFormat: node.format,
+      });
+    this.#unreadable = text;
+  }
+
   /** keeps (3) */
   #moveOne({ nodes }: ClusterView): void {
     // A broken shard waits for a person, and must not keep the others from moving.
@@ -336,16 +352,13 @@ export class ClusterNode {
     const all = nodes.filter(({ life, isDead }) => !isDead && life !== this.life);
     const staying = all.filter(({ isDrained }) => !isDrained);
     const others = staying.length > 0 ? staying : all;
-    const settled = others.filter(({ life }) => this.beats.isSettled(life));
-    const heirs = (settled.length > 0 ? settled : others).map(({ name }) => name);
     const { own } = this.#all;
     let room = this.#roomToRelease(nodes);
     for (const shard of own) {
       if (this.shards.get(shard.shard) === undefined) void this.shards.disown(shard);
       else if (!this.shards.isLeaving(shard.shard) && room > 0) {
         room -= 1;
-        const isPinned = shard.pin !== undefined && heirs.includes(shard.pin);
-        void this.shards.release(shard.shard, isPinned ? shard.pin : this.#placement.firstOf(shard.shard, heirs));
+        void this.shards.release(shard.shard, this.#heirOfLeaver(shard, others));
       }
     }
     if (own.length === 0 && this.shards.all().length === 0) void this.#leave();
@@ -362,6 +375,15 @@ export class ClusterNode {
     const leaving = own.filter(({ shard }) => this.shards.isLeaving(shard));
     const moving = new Set([...leaving, ...free.map(({ row }) => row), ...unrecovered].map(({ shard }) => shard));
     return Math.max(0, LOADS_MAX - moving.size);
+  }
+
+  /** A node that cannot read the shard would not come, and the others would wait for it. */
+  #heirOfLeaver(shard: ShardView, others: readonly NodeView[]): string | undefined {
+    const able = others.filter((node) => canRead(node, shard));
+    const settled = able.filter(({ life }) => this.beats.isSettled(life));
+    const heirs = (settled.length > 0 ? settled : able).map(({ name }) => name);
+    const isPinned = shard.pin !== undefined && heirs.includes(shard.pin);
+    return isPinned ? shard.pin : this.#placement.firstOf(shard.shard, heirs);
   }
 
   async #leave(): Promise<void> {

@@ -211,6 +211,10 @@ export function standbyOf(
   );
 }
 
-function canRead({ format }: NodeView, { writerFormat }: Pick<ShardView, "writerFormat">): boolean {
+/** Whether a node reads all that the owners of a shard may have written. */
+export function canRead(
+  { format }: Pick<NodeView, "format">,
+  { writerFormat }: Pick<ShardView, "writerFormat">,
+): boolean {
   return format >= writerFormat;
 }

@@ -262,6 +262,7 @@ export class ClusterMember implements ShardHost {
         suspendedFor: this.#refusing.get(shard) ?? (this.#lease.isFresh() ? undefined : NO_ANSWER),
         takeovers: this.#takeovers.get(shard) ?? 0,
         missing: this.#standbys.missing(shard),
+        readFormat: FORMAT,
       }),
     );
   }

@@ -110,6 +110,37 @@ test("the status says which nodes are drained", () => {
   ]);
 });
 
+test("the status says which nodes and shards have another format, and that no living node reads a shard", () => {
+  const at = (format: number, each: NodeView): NodeView => ({ ...each, format });
+  const written = (format: number, each: ShardView): ShardView => ({ ...each, writerFormat: format });
+  const shards = [
+    written(2, shard(1, "store", "b")),
+    written(1, shard(2, "messaging", "a")),
+    written(2, shard(3, "vector", undefined)),
+  ];
+  const view = (beat: number, isDead: boolean): ClusterView => ({
+    keyNumber: 0,
+    nodes: [at(1, node("a", beat)), at(2, node("b", beat, isDead))],
+    shards,
+    tenants: 0,
+  });
+  const mixed = statusOf(facts, { first: view(1, false), last: view(2, false), memory, made: NONE });
+  assert.deepEqual(printStatus(mixed).slice(1, 6), [
+    "node a: alive, http://a:8079, owner name 6812cf7f0ef62b8f, format 1",
+    "node b: alive, http://b:8079, owner name 7c6818e993a00cb8, format 2",
+    "shard 1 (store): owned by b, epoch 2, format 2",
+    "shard 2 (messaging): owned by a, epoch 3, format 1",
+    "shard 3 (vector): free, epoch 4, format 2",
+  ]);
+  const left = statusOf(facts, { first: view(1, true), last: view(2, true), memory, made: NONE });
+  assert.deepEqual(printStatus(left).slice(3, 6), [
+    "shard 1 (store): unreadable, last by b, epoch 2, format 2; no living node reads that format: start a node of the newer version",
+    "shard 2 (messaging): owned by a, epoch 3, format 1",
+    "shard 3 (vector): unreadable, epoch 4, format 2; no living node reads that format: start a node of the newer version",
+  ]);
+  assert.equal(isWhole(left), false);
+});
+
 test("the status of a cluster without nodes says so", () => {
   const empty: ClusterView = { keyNumber: 0, nodes: [], shards: [shard(1, "store", undefined)], tenants: 0 };
   assert.deepEqual(printStatus(statusOf(facts, { first: empty, last: empty, memory, made: NONE })), [

@@ -45,6 +45,22 @@ const rows: readonly Row[] = [
     "broken",
     "store could not be recovered 3 times: see the log of b, then run larder cluster retry 1",
   ],
+  [
+    "its owner is dead and has written a newer format",
+    viewOf({ writerFormat: 2 }, true),
+    undefined,
+    undefined,
+    "unreadable",
+    "store has no owner, and was written in format 2, which this version does not read: start a node of the newer version",
+  ],
+  [
+    "another node owns it and writes a newer format",
+    viewOf({ writerFormat: 2 }),
+    undefined,
+    undefined,
+    "standby",
+    undefined,
+  ],
   ["this node claims it", viewOf({}, true), "claiming", undefined, "recovering", undefined],
   ["this node recovers it", viewOf({ tries: 1 }), "loading", undefined, "recovering", undefined],
   ["this node serves it", viewOf({}), "serving", undefined, "serving", undefined],
@@ -61,13 +77,14 @@ const rows: readonly Row[] = [
 
 for (const [what, view, state, suspendedFor, condition, reason] of rows) {
   test(`${what}: ${condition}`, () => {
-    const figures = shardFigures(1, view, { state, suspendedFor, takeovers: 2, missing: undefined });
+    const figures = shardFigures(1, view, { state, suspendedFor, takeovers: 2, missing: undefined, readFormat: 1 });
     assert.deepEqual(figures, {
       ...{ shard: 1, condition, takeovers: 2, missing: null },
       suspendedFor: condition === "suspended" ? suspendedFor : null,
       epoch: view === undefined ? 0 : 7,
       owner: view === undefined ? null : "b",
       tries: view?.shards[0]?.tries ?? 0,
+      format: view?.shards[0]?.writerFormat ?? 0,
     });
     assert.equal(reasonOf("store", figures), reason);
   });

@@ -7,15 +7,25 @@
 import { type ClusterView, type ShardView, shardIn } from "../../cluster/log-store/log-store.ts";
 import { RECOVERY_TRIES_MAX } from "../../cluster/node/bounds.ts";
 import type { ShardState as OwnState } from "../../cluster/node/owned-shards.ts";
-import { isFree } from "../../cluster/node/placement.ts";
+import { canRead, isFree } from "../../cluster/node/placement.ts";
 import type { Missing } from "../../cluster/standby/shard-follower.ts";
 import type { Histogram, Metrics } from "../../kernel/metrics.ts";
 
 /**
  * The state of a shard at one node. `standby`: another node owns it. `free`: no living node owns it, and one may claim
- * it. `broken`: nobody claims it until `larder cluster retry`.
+ * it. `broken`: nobody claims it until `larder cluster retry`. `unreadable`: no living node owns it, and it was written in
+ * a newer format than this node reads.
  */
-export const shardConditions = ["serving", "suspended", "recovering", "draining", "standby", "free", "broken"] as const;
+export const shardConditions = [
+  "serving",
+  "suspended",
+  "recovering",
+  "draining",
+  "standby",
+  "free",
+  "broken",
+  "unreadable",
+] as const;
 
 export type ShardCondition = (typeof shardConditions)[number];
 
@@ -33,6 +43,8 @@ export interface ShardFigures {
   readonly takeovers: number;
   /** What this node, as its standby, would have to read from PostgreSQL for a takeover; null: it is not its standby. */
   readonly missing: Missing | null;
+  /** The newest format of journals that its owners may have written; 0 before the first poll. */
+  readonly format: number;
 }
 
 /** What this node knows of a shard besides the last poll. */
@@ -44,6 +56,8 @@ export interface OwnShard {
   readonly takeovers: number;
   /** Undefined: this node does not follow it. */
   readonly missing: Missing | undefined;
+  /** The newest format that this node reads. */
+  readonly readFormat: number;
 }
 
 /** The figures of a shard by the last poll; before the first one it is a `standby` of epoch 0. */
@@ -59,6 +73,7 @@ export function shardFigures(shard: number, view: ClusterView | undefined, own: 
     tries: row?.tries ?? 0,
     takeovers: own.takeovers,
     missing: own.missing ?? null,
+    format: row?.writerFormat ?? 0,
   };
 }
 
@@ -73,7 +88,8 @@ function conditionOf(row: ShardView | undefined, view: ClusterView | undefined, 
       return "draining";
     case undefined:
       if (row === undefined || view === undefined || !isFree(row, view.nodes)) return "standby";
-      return row.tries >= RECOVERY_TRIES_MAX ? "broken" : "free";
+      if (row.tries >= RECOVERY_TRIES_MAX) return "broken";
+      return canRead({ format: own.readFormat }, row) ? "free" : "unreadable";
     default: {
       const never: never = own.state;
       throw new Error(`Unknown state: ${String(never)}`);
@@ -82,12 +98,17 @@ function conditionOf(row: ShardView | undefined, view: ClusterView | undefined, 
 }
 
 /** Why a shard makes the node not ready, besides the state of its area, for the name of one; undefined: it does not. */
-export function reasonOf(area: string, { shard, condition, suspendedFor, owner }: ShardFigures): string | undefined {
+export function reasonOf(
+  area: string,
+  { shard, condition, suspendedFor, owner, format }: ShardFigures,
+): string | undefined {
   switch (condition) {
     case "suspended":
       return `${area} is suspended: ${suspendedFor}`;
     case "broken":
       return `${area} could not be recovered ${RECOVERY_TRIES_MAX} times: see the log of ${owner ?? "its nodes"}, then run larder cluster retry ${shard}`;
+    case "unreadable":
+      return `${area} has no owner, and was written in format ${format}, which this version does not read: start a node of the newer version`;
     case "free":
       return `${area} has no owner`;
     default:

@@ -40,6 +40,8 @@ export class TestCluster {
   /** The server of `start`. */
   readonly #postgres: PostgresProcess | undefined;
   readonly #nodes: RunningProgram[] = [];
+  /** The program of commands, and of nodes that start from now on: the file that Node runs. */
+  program: string = programFile;
 
   private constructor(connectionString: string, postgres?: PostgresProcess) {
     this.url = connectionString.replace("larder@", `larder:${PASSWORD}@`);
@@ -62,7 +64,7 @@ export class TestCluster {
   async larder(words: readonly string[], env: Readonly<Record<string, string>> = {}): Promise<CommandEnd> {
     const options = { env: { ...cleanEnvironment(), LARDER_CLUSTER_URL: this.url, ...env } };
     try {
-      const { stdout, stderr } = await promisify(execFile)(process.execPath, [programFile, ...words], options);
+      const { stdout, stderr } = await promisify(execFile)(process.execPath, [this.program, ...words], options);
       return { code: 0, stdout, stderr };
     } catch (fault) {
       const { code, stdout, stderr } = fault as CommandEnd;
@@ -82,6 +84,7 @@ export class TestCluster {
     const node = await startProgram("serve", {
       args: ["--data-dir", this.dataDirectory(name), "--cluster-node", name, "--log-format", "json", ...args],
       env: { ...secrets, LARDER_CLUSTER_URL: this.url, ...env },
+      entry: this.program,
       hasOwnGroup: true,
     });
     this.#nodes.push(node);

@@ -45,14 +45,14 @@ export const clusterBugs: PlantedBugs<ClusterBug> = {
       name: "the log is read before the claim",
       breaks: "src/cluster/node/owned-shards.ts",
       bug: { options: readBeforeClaim },
-      seed: 1,
+      seed: 3,
       found: /the acknowledged row \S+ of shard \d was not recovered/,
     },
     {
       name: "the floor of the clock is ignored",
       breaks: "src/cluster/node/engine-clock.ts",
       bug: { engineClock: (_, clock) => clock },
-      seed: 1,
+      seed: 3,
       found: /the time of shard \d ran back by \d+ ms/,
     },
     {
@@ -75,6 +75,13 @@ export const clusterBugs: PlantedBugs<ClusterBug> = {
       bug: { options: missLateCommits },
       seed: 1,
       found: /has missed a change of a node or a shard/,
+    },
+    {
+      name: "the format is ignored at a claim",
+      breaks: "src/cluster/postgres/postgres-log-store.ts",
+      bug: { options: ignoreFormat },
+      seed: 5,
+      found: /reads format 1 and recovered shard \d with rows of format 2/,
     },
   ],
 };
@@ -150,6 +157,14 @@ function readBeforeClaim(options: ClusterNodeOptions): ClusterNodeOptions {
     release: (shard, heir) => changes.release(shard, heir),
   };
   return { ...options, stores: { ...options.stores, polls: { ...polls, watchChanges }, changes: changed } };
+}
+
+/** The newest format of any node of the simulation. */
+const NEWEST_FORMAT = 2;
+
+/** A node that registers and claims as if it read everything. */
+function ignoreFormat(options: ClusterNodeOptions): ClusterNodeOptions {
+  return { ...options, node: { ...options.node, format: NEWEST_FORMAT } };
 }
 
 /** The last renewal that a node sent. */

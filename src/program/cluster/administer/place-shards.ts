@@ -9,6 +9,7 @@
  */
 import type { ClusterView, LogStore, NodeView, ShardView } from "../../../cluster/log-store/log-store.ts";
 import { POLL_PERIOD_MS } from "../../../cluster/node/bounds.ts";
+import { canRead } from "../../../cluster/node/placement.ts";
 import { PostgresLogStore } from "../../../cluster/postgres/postgres-log-store.ts";
 import type { SqlSession, Statement } from "../../../cluster/postgres/session.ts";
 import { type Clock, systemClock } from "../../../kernel/clock.ts";
@@ -36,7 +37,8 @@ export async function pinShard(
 ): Promise<readonly string[]> {
   return withStore(place, async (store) => {
     const view = await store.watch();
-    const { shard, area } = findShard(view, operand);
+    const found = findShard(view, operand);
+    const { shard, area } = found;
     const node = name === undefined ? undefined : findNode(view, name);
     await store.pin(shard, name);
     if (node === undefined) return [`shard ${shard}: the order of the nodes decides who serves it`];
@@ -46,6 +48,7 @@ export async function pinShard(
         ? `it is the only shard of ${area}, so it moves when the node that serves it stops or is gone`
         : "it moves when that node has been up for 30 s, if all nodes forward requests",
       ...(node.isDrained ? [`node ${name} is drained, so it gets no shard before larder cluster undrain ${name}`] : []),
+      ...(canRead(node, found) ? [] : [`${unreadableText(node, found)}, so it gets the shard when it is upgraded`]),
     ];
   });
 }
@@ -58,12 +61,13 @@ export async function moveShard(
 ): Promise<0 | 1> {
   return withStore(place, async (store) => {
     const view = await store.watch();
-    const { shard } = findShard(view, operand);
+    const found = findShard(view, operand);
+    const { shard } = found;
     const target = findNode(view, name);
     if (target.isDead) throw new StartRefusal(`Node ${name} does not run: start it, and run this command again`);
     if (target.isDrained)
       throw new StartRefusal(`Node ${name} is drained: larder cluster undrain ${name} lets it serve shards again`);
-    const obstacle = obstacleOf(view, shard);
+    const obstacle = obstacleOf(view, shard) ?? (canRead(target, found) ? undefined : unreadableText(target, found));
     if (obstacle !== undefined) throw new StartRefusal(`Shard ${shard} does not move: ${obstacle}`);
     await store.pin(shard, name);
     const left = await waitUntil(store, systemClock, { shards: [shard], print, isDone: (owner) => owner === name });
@@ -88,7 +92,7 @@ export async function drainNode(place: ClusterPlace, [name = ""]: readonly strin
     if (node.isDead) return 0;
     const own = view.shards.filter(({ owner }) => owner === node.life).map(({ shard }) => shard);
     const staying = own.flatMap((shard) => {
-      const obstacle = obstacleOf(view, shard);
+      const obstacle = obstacleOf(view, shard) ?? formatObstacleOf(view, shard, others);
       return obstacle === undefined ? [] : [{ shard, obstacle }];
     });
     // keeps (2)
@@ -159,6 +163,17 @@ function obstacleOf(view: ClusterView, shard: number): string | undefined {
     .filter(({ isDead, address }) => !isDead && parseNodeAddress(address).cluster === undefined)
     .map(({ name }) => name);
   return silent.length === 0 ? undefined : `${printNodes(silent)} cannot forward requests: set --cluster-address`;
+}
+
+/** What keeps a shard from all of these nodes, or undefined. */
+function formatObstacleOf(view: ClusterView, shard: number, others: readonly NodeView[]): string | undefined {
+  const found = findShard(view, String(shard));
+  if (others.some((node) => canRead(node, found))) return undefined;
+  return `no other node reads its format ${found.writerFormat}: upgrade one`;
+}
+
+function unreadableText({ name, format }: NodeView, { writerFormat }: ShardView): string {
+  return `node ${name} reads format ${format}, and the shard was written in format ${writerFormat}`;
 }
 
 function isOnlyShard({ shards }: ClusterView, area: string): boolean {

@@ -2,7 +2,7 @@
 
 import type { ClusterView, NodeView, ShardView } from "../../../cluster/log-store/log-store.ts";
 import { RECOVERY_TRIES_MAX, RENEWAL_PERIOD_MS } from "../../../cluster/node/bounds.ts";
-import { isFree } from "../../../cluster/node/placement.ts";
+import { canRead, isFree } from "../../../cluster/node/placement.ts";
 import { PostgresLogStore } from "../../../cluster/postgres/postgres-log-store.ts";
 import { systemClock } from "../../../kernel/clock.ts";
 import { printMegabytes } from "../../cli/progress.ts";
@@ -19,8 +19,11 @@ import { type NodeMemory, readMemory } from "./node-memory.ts";
 /** `silent`: it has not renewed its lease between two looks, and is not declared dead yet. */
 export type NodeState = "alive" | "silent" | "dead";
 
-/** `free`: no living node owns it, and one may claim it. `broken`: nobody claims it until `larder cluster retry`. */
-export type ShardState = "owned" | "claimed" | "free" | "broken";
+/**
+ * `free`: no living node owns it, and one may claim it. `broken`: nobody claims it until `larder cluster retry`.
+ * `unreadable`: no living node owns it, and none reads the format that it was written in.
+ */
+export type ShardState = "owned" | "claimed" | "free" | "broken" | "unreadable";
 
 export interface ClusterStatus {
   readonly cluster: string;
@@ -39,6 +42,8 @@ export interface ClusterStatus {
     readonly clusterAddress: string | null;
     /** What the header Larder-Owner of its answers calls it, where `--owner-header` is on. */
     readonly ownerName: string;
+    /** The newest format of journals that it reads and writes. */
+    readonly format: number;
   }[];
   readonly shards: readonly {
     readonly shard: number;
@@ -56,6 +61,8 @@ export interface ClusterStatus {
       readonly missingBytes: number;
       readonly missingSeconds: number;
     }[];
+    /** The newest format of its owners: only nodes that read it may claim the shard. */
+    readonly format: number;
   }[];
   /** Of each living node that serves shards: whether the others have the memory for them. */
   readonly losses: readonly NodeLoss[];
@@ -101,10 +108,10 @@ export function statusOf(
     nodes: last.nodes.map((node) => {
       const { url, cluster } = parseNodeAddress(node.address);
       const clusterAddress = cluster === undefined ? null : printClusterAddress(cluster);
-      const { name, isDrained } = node;
+      const { name, isDrained, format } = node;
       const ownerName = ownerNameOf(facts, name);
       const tenants = tenantsStateOf(made, node.life, last.tenants);
-      return { name, state: stateOf(node), isDrained, tenants, address: url, clusterAddress, ownerName };
+      return { name, state: stateOf(node), isDrained, tenants, address: url, clusterAddress, ownerName, format };
     }),
     shards: last.shards.map((shard) => ({
       shard: shard.shard,
@@ -118,6 +125,7 @@ export function statusOf(
         if (report === undefined || stateOf(node) !== "alive" || node.life === shard.owner) return [];
         return [{ node: node.name, missingBytes: report.bytes, missingSeconds: report.seconds }];
       }),
+      format: shard.writerFormat,
     })),
     // A silent node takes over nothing.
     losses: lossesOf(
@@ -129,7 +137,10 @@ export function statusOf(
 
 function shardStateOf(shard: ShardView, nodes: readonly NodeView[]): ShardState {
   if (!isFree(shard, nodes)) return shard.tries === 0 ? "owned" : "claimed";
-  return shard.tries >= RECOVERY_TRIES_MAX ? "broken" : "free";
+  if (shard.tries >= RECOVERY_TRIES_MAX) return "broken";
+  const living = nodes.filter(({ isDead }) => !isDead);
+  // Without nodes nobody knows which version starts first.
+  return living.length === 0 || living.some((node) => canRead(node, shard)) ? "free" : "unreadable";
 }
 
 /** Whether each shard is served by a node that lives. */
@@ -142,27 +153,30 @@ export function isWhole({ nodes, shards }: ClusterStatus): boolean {
 export function printStatus({ cluster, madeTenants, nodes, shards, losses }: ClusterStatus): readonly string[] {
   // Without a key anywhere, nobody makes tenants at run time.
   const hasKey = madeTenants > 0 || nodes.some(({ state, tenants }) => state === "alive" && tenants !== "without key");
+  // Everybody reads everything, except while nodes are upgraded to a version with another format.
+  const isMixed =
+    new Set([...nodes.filter(({ state }) => state === "alive"), ...shards].map(({ format }) => format)).size > 1;
   return [
     `cluster ${cluster}`,
     ...(madeTenants === 0 ? [] : [`databases, indexes and users made at run time: ${madeTenants}`]),
-    ...nodes.map(({ name, state, isDrained, tenants, address, clusterAddress, ownerName }) => {
+    ...nodes.map(({ name, state, isDrained, tenants, address, clusterAddress, ownerName, format }) => {
       const facts = [state, ...(isDrained ? ["drained"] : []), address];
       if (clusterAddress !== null) facts.push(`cluster address ${clusterAddress}`);
       facts.push(`owner name ${ownerName}`);
+      if (isMixed) facts.push(`format ${format}`);
       if (hasKey && state === "alive" && tenants === "without key")
         facts.push("without LARDER_CLUSTER_KEY: start it again with the key of the other nodes");
       if (state === "alive" && tenants === "behind") facts.push("has not seen the last change of tenants");
       return `node ${name}: ${facts.join(", ")}`;
     }),
     ...(nodes.length === 0 ? ["no node has started yet"] : []),
-    ...shards.map(({ shard, area, state, owner, epoch, tries, standbys }) => {
+    ...shards.map(({ shard, area, state, owner, epoch, tries, format, standbys }) => {
       const who =
         owner === null ? "" : state === "owned" || state === "claimed" ? ` by ${owner}` : `, last by ${owner}`;
-      const rest =
-        state === "broken" ? `; see the log of ${owner ?? "its nodes"}, then run larder cluster retry ${shard}` : "";
-      const failed = tries > 0 ? `, ${tries} claims without a recovery` : "";
-      const followers = standbys.map(printStandby).join("");
-      return `shard ${shard} (${area}): ${state}${who}, epoch ${epoch}${failed}${followers}${rest}`;
+      const facts = [`epoch ${epoch}`, ...(tries > 0 ? [`${tries} claims without a recovery`] : [])];
+      if (isMixed) facts.push(`format ${format}`);
+      facts.push(...standbys.map(printStandby));
+      return `shard ${shard} (${area}): ${state}${who}, ${facts.join(", ")}${remedyOf({ shard, state, owner })}`;
     }),
     ...losses.map(printLoss),
   ];
@@ -173,8 +187,19 @@ function printStandby({
   missingBytes,
   missingSeconds,
 }: ClusterStatus["shards"][number]["standbys"][number]): string {
-  if (missingBytes === 0) return `, standby ${node} has all of it`;
-  return `, standby ${node} lacks ${printMegabytes(missingBytes)} of the last ${missingSeconds} s`;
+  if (missingBytes === 0) return `standby ${node} has all of it`;
+  return `standby ${node} lacks ${printMegabytes(missingBytes)} of the last ${missingSeconds} s`;
+}
+
+function remedyOf({ shard, state, owner }: Pick<ClusterStatus["shards"][number], "shard" | "state" | "owner">): string {
+  switch (state) {
+    case "broken":
+      return `; see the log of ${owner ?? "its nodes"}, then run larder cluster retry ${shard}`;
+    case "unreadable":
+      return "; no living node reads that format: start a node of the newer version";
+    default:
+      return "";
+  }
 }
 
 /** Lets nodes claim a broken shard again. Returns the lines to print. Throws a `StartRefusal`. */

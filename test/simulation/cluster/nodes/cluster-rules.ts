@@ -16,6 +16,7 @@
  * (9) After the faults each shard has an owner that serves it within the bound.
  * (10) What a node knows of nodes and shards after a poll is all that the store had
  *     when it answered.
+ * (11) No owner recovers rows of a newer format than its node reads.
  */
 import { isDeepStrictEqual } from "node:util";
 import { type ClusterView, SET_BACK_MS_MAX, type ShardEpoch } from "../../../../src/cluster/log-store/log-store.ts";
@@ -154,6 +155,13 @@ export class ClusterRules {
   /** keeps (10) */
   saw(name: string, view: ClusterView, had: ClusterView | undefined): void {
     if (!isDeepStrictEqual(view, had)) this.#note(`${name} has missed a change of a node or a shard`);
+  }
+
+  /** keeps (11) */
+  read(recovery: { name: string; shard: number; format: number; writtenFormat: number }): void {
+    const { name, shard, format, writtenFormat } = recovery;
+    if (writtenFormat > format)
+      this.#note(`${name} reads format ${format} and recovered shard ${shard} with rows of format ${writtenFormat}`);
   }
 
   #noteMissing(shard: number, row: string): void {

@@ -19,6 +19,8 @@ const WORK_MS_MAX = 1_500;
 
 export interface SimulatedHostOptions {
   readonly name: string;
+  /** The format in which it writes rows, and the newest that it reads. */
+  readonly format: number;
   readonly store: Pick<LogStore, "append" | "read" | "removeSegments">;
   readonly clock: Clock;
   readonly random: Random;
@@ -61,19 +63,26 @@ export class SimulatedHost implements ShardHost {
   }
 
   async load(taken: TakenShard): Promise<void> {
-    const { clock, random, rules, isPoisoned, engineClock } = this.#options;
+    const { clock, random, rules, isPoisoned, engineClock, name, format } = this.#options;
     const startMs = clock.nowMs();
     const rows: string[] = [];
+    let writtenFormat = 0;
     for (const { segment, bytes } of taken.segments) {
       const found = await this.#repeat(() => this.#options.store.read(taken.shard, segment, 0, bytes));
       // What was appended since the list of segments was read is not there for this recovery.
-      for (const row of found) if (row.start < bytes) rows.push(...row.bytes.toString("latin1").split(" "));
+      for (const row of found) {
+        if (row.start >= bytes) continue;
+        const [written, ...others] = row.bytes.toString("latin1").split(" ");
+        writtenFormat = Math.max(writtenFormat, Number(written));
+        rows.push(...others);
+      }
     }
     await this.#sleep(20 + random.below(400));
     if (isPoisoned(taken.shard)) throw new Error("This frame cannot be replayed");
     // A recovery that took too long is of no interest: the node will see that another has claimed the shard.
     if (rules.isEpoch(taken.shard, taken.epoch)) {
       const engine = engineClock?.(taken, clock) ?? clockFrom(taken.floorMs, clock);
+      rules.read({ name, shard: taken.shard, format, writtenFormat });
       rules.recovered(taken, rows);
       rules.engineTime(taken, engine.nowMs(), startMs);
     }
@@ -122,7 +131,7 @@ export class SimulatedHost implements ShardHost {
     if (rows.length === 0) return true;
     const { shard, epoch, suspension } = served.taken;
     const { segment, before, start } = served;
-    const bytes = Buffer.from(rows.join(" "), "latin1");
+    const bytes = Buffer.from([this.#options.format, ...rows].join(" "), "latin1");
     const committed = [suspension.commitBegins(), suspension.written()];
     this.#options.rules.wrote(this, shard);
     const append = { shard, epoch, segment, start, before, bytes };

@@ -62,6 +62,7 @@ export class SimulatedProcess implements Believer {
     const { engineClock, mayCall } = bug ?? {};
     this.host = new SimulatedHost({
       name,
+      format,
       store: this.#link(),
       clock: this.clock,
       random,
