@@ -16,7 +16,7 @@ export const clusterBugs: PlantedBugs<ClusterBug> = {
       name: "a renewal is a read",
       breaks: "src/cluster/postgres/postgres-log-store.ts",
       bug: { options: renewByRead },
-      seed: 2,
+      seed: 5,
       found:
         /answers reads of shard \d, which another node owns|replied to a read of shard \d when another node owned it/,
     },
@@ -59,7 +59,7 @@ export const clusterBugs: PlantedBugs<ClusterBug> = {
       name: "a read waits for the end of a renewal that was sent before it",
       breaks: "src/cluster/node/renewals.ts",
       bug: { options: noteRenewal, started: confirmEarly },
-      seed: 4,
+      seed: 30,
       found: /replied to a read of shard \d when another node owned it/,
     },
     {
