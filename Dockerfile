@@ -11,8 +11,10 @@ COPY package.json package-lock.json ./
 RUN npm ci --ignore-scripts --no-audit --no-fund
 COPY tsconfig.json tsconfig.build.json ./
 COPY src ./src
-COPY tools/build.ts ./tools/build.ts
+COPY tools/build.ts tools/compact-code.ts tools/start-files.ts ./tools/
 RUN npm run build
+# The client of PostgreSQL, for a node of a cluster: optional for users of the package, and in the image for all.
+RUN npm pkg set dependencies.pg="$(npm pkg get devDependencies.pg | tr -d '\"')" && npm pkg delete devDependencies.pg
 RUN npm prune --omit=dev --ignore-scripts --no-audit --no-fund
 
 FROM node:26-bookworm-slim

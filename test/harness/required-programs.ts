@@ -15,6 +15,8 @@ const requirable = [
   "postgres",
   "patroni",
   "etcd",
+  "haproxy",
+  "docker-compose",
   "curl",
   "bash",
   "zsh",
