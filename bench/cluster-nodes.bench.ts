@@ -9,9 +9,11 @@
  * `takeover` kills the node that owns 100,000 keys, and asks another one, which waits, until it answers;
  * `restart in place` starts the same node again at once. Rounds; medians [min to max].
  * `threads` compares two shards in one thread and in two (cluster/engine-threads.ts), on another database of PostgreSQL.
+ * `growth` compares the costs of an operation when one of four nodes has load and when all have (cluster/growth.ts), and
+ * `hops` those through another node and at the owner (cluster/hops.ts).
  * The rate of publishes is measured by `npm run bench -- messaging --only cluster`.
  *
- * Run: npm run build && npm run bench -- cluster-nodes [--rounds 5] [--seconds 5] [--keys 100000] [--part nodes|threads]
+ * Run: npm run build && npm run bench -- cluster-nodes [--rounds 5] [--seconds 5] [--keys 100000] [--part nodes|threads|growth|hops]
  */
 import { execFileSync } from "node:child_process";
 import { chmodSync, mkdtempSync, rmSync } from "node:fs";
@@ -22,6 +24,8 @@ import { performance } from "node:perf_hooks";
 import { parseArgs } from "node:util";
 import { Client } from "pg";
 import { measureEngineThreads } from "./cluster/engine-threads.ts";
+import { measureGrowth } from "./cluster/growth.ts";
+import { measureHops } from "./cluster/hops.ts";
 import { createShard, deleteForm } from "./cluster/log-forms.ts";
 import { quantile } from "./cluster/log-load.ts";
 import { machineFacts } from "./harness/machine.ts";
@@ -268,10 +272,19 @@ const program = publishedProgram(parent);
 const postgres = await startPostgres(parent);
 try {
   for (const fact of machineFacts(new Date())) console.log(`- ${fact}`);
-  if (options.part !== "threads") await measureNodes();
-  if (options.part !== "nodes") {
+  const isWanted = (part: string): boolean => options.part === undefined || options.part === part;
+  if (isWanted("nodes")) await measureNodes();
+  if (isWanted("threads")) {
     const url = await newCluster("threads", ["--shards", "2"]);
     console.log(`\n${await measureEngineThreads({ url, program, parent, secrets, rounds, seconds })}`);
+  }
+  if (isWanted("growth")) {
+    const url = await newCluster("growth", ["--shards", "5"]);
+    console.log(`\n${await measureGrowth({ url, program, parent, secrets, rounds, seconds, postgres })}`);
+  }
+  if (isWanted("hops")) {
+    const url = await newCluster("hops", []);
+    console.log(`\n${await measureHops({ url, program, parent, secrets, rounds, seconds }, TOKEN)}`);
   }
 } finally {
   await postgres.stop();
