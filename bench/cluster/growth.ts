@@ -112,7 +112,10 @@ async function costOf(
 }
 
 function clientOf({ name, ports }: PeerNode, { command, perSecond }: Work): RawClient {
-  const headers = [["authorization", `Bearer ${tokenOf(name)}`]] as const;
+  const headers = [
+    ["host", "127.0.0.1"],
+    ["authorization", `Bearer ${tokenOf(name)}`],
+  ] as const;
   const requests = Array.from({ length: 1_000 }, (_, i) =>
     httpRequest({ method: "POST", path: "/", headers, body: JSON.stringify(command(i)) }),
   );

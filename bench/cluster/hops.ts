@@ -71,7 +71,10 @@ async function answers(node: PeerNode, { run }: Subject): Promise<true | undefin
 }
 
 function httpSubject(name: string, words: readonly string[], token: string): Subject {
-  const headers = [["authorization", `Bearer ${token}`]] as const;
+  const headers = [
+    ["host", "127.0.0.1"],
+    ["authorization", `Bearer ${token}`],
+  ] as const;
   const requests = [httpRequest({ method: "POST", path: "/", headers, body: JSON.stringify(words) })];
   return {
     name,
