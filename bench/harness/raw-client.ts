@@ -81,7 +81,8 @@ export class RawClient {
         const answer = Buffer.concat(chunks);
         const length = wholeLength(answer);
         if (length === undefined) return;
-        if (!/^HTTP\/1\.1 [23]/.test(answer.toString("latin1", 0, 12))) this.#fail(answer.toString("latin1", 0, FAILURE_LENGTH));
+        if (!/^HTTP\/1\.1 [23]/.test(answer.toString("latin1", 0, 12)))
+          this.#fail(answer.toString("latin1", 0, FAILURE_LENGTH));
         missing = length - answer.length;
       } else missing -= chunk.length;
       if (missing > 0) return;
