@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import type { NodeView } from "../log-store/log-store.ts";
+import { nodeView } from "../../../test/harness/cluster/cluster-views.ts";
 import { BeatWatch } from "./beat-watch.ts";
 
 /** Polls that are answered 100 ms after they were sent. */
@@ -8,17 +8,8 @@ class Polls {
   readonly watch = new BeatWatch();
 
   saw(sentMs: number, beats: Readonly<Record<string, number | "dead">>): void {
-    const nodes = Object.entries(beats).map(
-      ([life, beat]): NodeView => ({
-        name: life,
-        life,
-        beat: beat === "dead" ? 0 : beat,
-        isDead: beat === "dead",
-        isDrained: false,
-        keyNumber: 0,
-        address: "",
-        format: 1,
-      }),
+    const nodes = Object.entries(beats).map(([life, beat]) =>
+      nodeView(life, { life, beat: beat === "dead" ? 0 : beat, isDead: beat === "dead" }),
     );
     this.watch.saw(nodes, { sentMs, answeredMs: sentMs + 100 });
   }

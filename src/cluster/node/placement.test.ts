@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { nodeView as node, shardView } from "../../../test/harness/cluster/cluster-views.ts";
 import { seededRandom } from "../../kernel/random.ts";
 import type { NodeView, ShardView } from "../log-store/log-store.ts";
 import {
@@ -12,23 +13,8 @@ import {
   Weights,
 } from "./placement.ts";
 
-function node(name: string, facts: Partial<NodeView> = {}): NodeView {
-  return {
-    name,
-    life: `life of ${name}`,
-    beat: 1,
-    isDead: false,
-    isDrained: false,
-    keyNumber: 0,
-    address: "",
-    format: 1,
-    ...facts,
-  };
-}
-
 function shard(facts: Partial<ShardView> = {}): ShardView {
-  const nobody = { owner: undefined, ownerName: undefined, heir: undefined, pin: undefined };
-  return { shard: 1, epoch: 5, area: "store", ...nobody, writerFormat: 1, tries: 0, ...facts };
+  return shardView({ epoch: 5, ...facts });
 }
 
 const nodes = [node("a"), node("b"), node("c")];

@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { nodeView } from "../../../test/harness/cluster/cluster-views.ts";
 import { VirtualClock } from "../../kernel/clock.virtual.ts";
 import { silentLog } from "../../kernel/log.ts";
 import { DoubtfulOutcome, type NodeRegistration, type NodeView } from "../log-store/log-store.ts";
@@ -31,16 +32,7 @@ async function start(
   let endMs = 0;
   const rival = (): NodeView => {
     const beat = beatOf(clock.monotonicMs());
-    return {
-      name: "a",
-      life: "rival",
-      beat,
-      isDead: hasDied,
-      isDrained: false,
-      keyNumber: 0,
-      address: "127.0.0.1:2",
-      format: 1,
-    };
+    return nodeView("a", { life: "rival", beat, isDead: hasDied, address: "127.0.0.1:2" });
   };
   const registered = registerNode({
     stores: {

@@ -4,6 +4,7 @@ import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { test } from "node:test";
+import { nodeView, shardView } from "../../../test/harness/cluster/cluster-views.ts";
 import type { ClusterView, NodeView, ShardView } from "../../cluster/log-store/log-store.ts";
 import { VirtualClock } from "../../kernel/clock.virtual.ts";
 import { createLog } from "../../kernel/log.ts";
@@ -25,22 +26,11 @@ const facts = {
 };
 
 function node(name: string, beat: number, isDead = false): NodeView {
-  return {
-    name,
-    life: `life of ${name}`,
-    beat,
-    isDead,
-    isDrained: false,
-    keyNumber: 0,
-    address: `http://${name}:8079`,
-    format: 1,
-  };
+  return nodeView(name, { beat, isDead, address: `http://${name}:8079` });
 }
 
 function shard(id: number, area: string, owner: string | undefined, tries = 0): ShardView {
-  const life = owner === undefined ? undefined : `life of ${owner}`;
-  const none = { heir: undefined, pin: undefined, writerFormat: 1 };
-  return { shard: id, area, epoch: id + 1, owner: life, ownerName: owner, tries, ...none };
+  return shardView({ shard: id, area, epoch: id + 1, tries }, owner);
 }
 
 /** No tenants were made at run time, and no node has a key. */

@@ -1,6 +1,7 @@
 /** What the commands of a cluster decide without PostgreSQL: which nodes live, whose clock is wrong, and whose a file is. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { nodeView, shardView } from "../../../../test/harness/cluster/cluster-views.ts";
 import type { NodeView, ShardView } from "../../../cluster/log-store/log-store.ts";
 import { encodeFileHeader, parseFileHeader } from "../../../persistence/journal/file-format.ts";
 import { renameArea } from "./area-header.ts";
@@ -10,16 +11,7 @@ import { findLivingNodes } from "./living-nodes.ts";
 import { waitUntil } from "./place-shards.ts";
 
 function node(name: string, beat: number, isDead = false): NodeView {
-  return {
-    name,
-    life: `life of ${name}`,
-    beat,
-    isDead,
-    isDrained: false,
-    keyNumber: 0,
-    address: `http://${name}:8079`,
-    format: 1,
-  };
+  return nodeView(name, { beat, isDead });
 }
 
 /** Looks at `views` in turn, the last one again and again, by a clock that only waits move. */
@@ -108,10 +100,8 @@ test("the name of a role is an identifier, whatever it has", () => {
 });
 
 test("a wait for shards prints each one that is served elsewhere, and ends 90 s after the last one", async () => {
-  const shard = (id: number, owner: string | undefined, tries = 0): ShardView => ({
-    ...{ shard: id, area: "store", epoch: 1, owner: owner && `life of ${owner}`, ownerName: owner ?? "b" },
-    ...{ heir: undefined, pin: undefined, writerFormat: 1, tries },
-  });
+  const shard = (id: number, owner: string | undefined, tries = 0): ShardView =>
+    shardView({ shard: id, ownerName: owner ?? "b", tries }, owner);
   const all = [4, 5, 6];
   // Shard 5 is claimed and not recovered at first; shard 6 stays.
   const views = [

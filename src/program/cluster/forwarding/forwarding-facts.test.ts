@@ -1,6 +1,7 @@
 /** What nodes know of each other for forwarding: addresses, owners, and the settings. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { nodeView, shardView } from "../../../../test/harness/cluster/cluster-views.ts";
 import type { ClusterView, NodeView } from "../../../cluster/log-store/log-store.ts";
 import { readSettings } from "../../settings/read-settings.ts";
 import type { ClusterFacts } from "../cluster-facts.ts";
@@ -26,17 +27,11 @@ function settingsOf(environment: Readonly<Record<string, string>>) {
 }
 
 function node(name: string, address: string, isDead = false): NodeView {
-  return { name, life: `life of ${name}`, beat: 1, isDead, isDrained: false, keyNumber: 0, address, format: 1 };
+  return nodeView(name, { address, isDead });
 }
 
 function viewOf(owner: string | undefined, nodes: readonly NodeView[]): ClusterView {
-  const rest = { ownerName: owner, heir: undefined, pin: undefined, writerFormat: 1, tries: 0 };
-  return {
-    keyNumber: 0,
-    nodes,
-    shards: [{ shard: 2, area: "messaging", epoch: 4, owner: owner && `life of ${owner}`, ...rest }],
-    tenants: 0,
-  };
+  return { keyNumber: 0, nodes, shards: [shardView({ shard: 2, area: "messaging", epoch: 4 }, owner)], tenants: 0 };
 }
 
 test("the address of a node keeps its form, and that of a node without a cluster address is its URL", () => {

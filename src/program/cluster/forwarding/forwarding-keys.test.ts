@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import type { NodeView } from "../../../cluster/log-store/log-store.ts";
+import { nodeView } from "../../../../test/harness/cluster/cluster-views.ts";
 import type { ClusterFacts, StoredKeys } from "../cluster-facts.ts";
 import { acceptedByOthers, acceptedKeys, firstKeys, forwardingKeys, ownerNameOf } from "./forwarding-keys.ts";
 
@@ -63,9 +63,7 @@ test("a node offers the newest key that every other node accepts", () => {
 });
 
 test("what others accept is said by the living ones", () => {
-  const node = (name: string, keyNumber: number, isDead = false): NodeView => ({
-    ...{ name, life: `life of ${name}`, beat: 1, isDead, isDrained: false, keyNumber, address: "", format: 1 },
-  });
+  const node = (name: string, keyNumber: number, isDead = false) => nodeView(name, { keyNumber, isDead });
   const own = "life of a";
   assert.equal(acceptedByOthers({ keyNumber: 2, nodes: [] }, own), 2);
   assert.equal(acceptedByOthers({ keyNumber: 2, nodes: [node("a", 1), node("b", 2), node("c", 1, true)] }, own), 2);

@@ -1,6 +1,7 @@
 /** How a node follows a rotation of keys, poll by poll. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { nodeView } from "../../../../test/harness/cluster/cluster-views.ts";
 import type { NodeView } from "../../../cluster/log-store/log-store.ts";
 import { nextTurn } from "../../../kernel/turn.ts";
 import type { ClusterFacts, StoredKeys } from "../cluster-facts.ts";
@@ -14,10 +15,7 @@ const facts: ClusterFacts = {
 const OWN = "life of a";
 
 function node(name: string, keyNumber: number): NodeView {
-  return {
-    ...{ name, life: `life of ${name}`, beat: 1, isDead: false, isDrained: false, keyNumber },
-    ...{ address: "", format: 1 },
-  };
+  return nodeView(name, { keyNumber });
 }
 
 function bench(keys: StoredKeys = facts.keys) {

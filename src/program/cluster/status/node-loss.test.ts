@@ -1,30 +1,14 @@
 /** Whether the shards of a lost node fit on the others, by what the nodes have reported. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import type { ClusterView, NodeView, ShardView } from "../../../cluster/log-store/log-store.ts";
+import { nodeView as node, shardView } from "../../../../test/harness/cluster/cluster-views.ts";
+import type { ClusterView, ShardView } from "../../../cluster/log-store/log-store.ts";
 import type { FamilySnapshot } from "../../../kernel/metrics.ts";
 import { lossesOf, printLoss } from "./node-loss.ts";
 import { memoryOf, type NodeMemory } from "./node-memory.ts";
 
-function node(name: string, facts: Partial<NodeView> = {}): NodeView {
-  return {
-    name,
-    life: `life of ${name}`,
-    beat: 1,
-    isDead: false,
-    isDrained: false,
-    keyNumber: 0,
-    address: "",
-    format: 1,
-    ...facts,
-  };
-}
-
 function shard(id: number, area: string, owner: string, pin?: string): ShardView {
-  return {
-    ...{ shard: id, area, epoch: 1, owner: `life of ${owner}`, ownerName: owner, heir: undefined, pin },
-    ...{ writerFormat: 1, tries: 0 },
-  };
+  return shardView({ shard: id, area, pin }, owner);
 }
 
 /** A node with 100 MB for each area. */
