@@ -1,23 +1,12 @@
 /** A node that was paused while another one took its shards ends when it wakes, and answers nothing from its memory. */
 import assert from "node:assert/strict";
-import { after, before, test } from "node:test";
-import { missingProgram } from "../harness/required-programs.ts";
-import { NodeClient, TestCluster } from "../program/cluster/cluster-program.ts";
+import { test } from "node:test";
+import { NodeClient } from "../program/cluster/cluster-program.ts";
+import { FileCluster } from "../program/cluster/file-cluster.ts";
 import { oneThread } from "../program/program-process.ts";
 
-const skip = missingProgram("postgres");
-
-let cluster: TestCluster;
-
-before(async () => {
-  if (skip !== false) return;
-  cluster = await TestCluster.start();
-  assert.equal((await cluster.larder(["cluster", "init"])).code, 0);
-});
-
-after(async () => {
-  if (skip === false) await cluster.stop();
-});
+const cluster = new FileCluster();
+const { skip } = cluster;
 
 for (const [reads, args] of [
   ["lease", []],

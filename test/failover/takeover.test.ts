@@ -1,25 +1,14 @@
 /** Two nodes on one PostgreSQL: when one is gone, the other serves everything that was acknowledged. */
 import assert from "node:assert/strict";
-import { after, before, test } from "node:test";
-import { missingProgram } from "../harness/required-programs.ts";
-import { NodeClient, PASSWORD, secrets, TestCluster } from "../program/cluster/cluster-program.ts";
+import { test } from "node:test";
+import { NodeClient, PASSWORD, secrets } from "../program/cluster/cluster-program.ts";
 import { Contents } from "../program/cluster/contents.ts";
+import { FileCluster } from "../program/cluster/file-cluster.ts";
 
-const skip = missingProgram("postgres");
+const cluster = new FileCluster();
+const { skip } = cluster;
 
 const admin = { authorization: `Bearer ${secrets["LARDER_ADMIN_TOKEN"]}` };
-
-let cluster: TestCluster;
-
-before(async () => {
-  if (skip !== false) return;
-  cluster = await TestCluster.start();
-  assert.equal((await cluster.larder(["cluster", "init"])).code, 0);
-});
-
-after(async () => {
-  if (skip === false) await cluster.stop();
-});
 
 test("a node that is killed is replaced by the other, which has all that was acknowledged", { skip }, async () => {
   const first = await cluster.startNode("a");
@@ -47,7 +36,7 @@ test("a node that is killed is replaced by the other, which has all that was ack
   const again = await cluster.startNode("a");
   const a2 = new NodeClient(again);
   assert.equal((await a2.store("GET", "after")).status, 421);
-  const status = await cluster.larder(["cluster", "status"]);
+  const status = await cluster.larder(["status"]);
   assert.equal(status.code, 0, status.stdout + status.stderr);
   assert.match(status.stdout, /^node a: alive, .*\nnode b: alive, .*\nshard 1 \(store\): owned by b, epoch \d+$/m);
   assert.deepEqual(await second.stop(), { code: 0, signal: null });
@@ -55,7 +44,7 @@ test("a node that is killed is replaced by the other, which has all that was ack
   assert.deepEqual(await a2.store("GET", "after"), { status: 200, body: { result: "takeover" } });
   assert.deepEqual(await again.stop(), { code: 0, signal: null });
 
-  const left = await cluster.larder(["cluster", "status", "--json"]);
+  const left = await cluster.larder(["status", "--json"]);
   assert.equal(left.code, 1);
   const { nodes } = JSON.parse(left.stdout) as { nodes: readonly { name: string; state: string }[] };
   assert.deepEqual(

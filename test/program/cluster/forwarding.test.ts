@@ -1,37 +1,25 @@
 /** Two nodes that forward requests: a client of either of them is served, also while the other one stops. */
 import assert from "node:assert/strict";
 import { once } from "node:events";
-import { after, before, test } from "node:test";
+import { test } from "node:test";
 import { Redis } from "@upstash/redis";
 import { Redis as TcpRedis } from "ioredis";
 import { freePort } from "../../harness/free-port.ts";
-import { missingProgram } from "../../harness/required-programs.ts";
 import { oneThread, type RunningProgram } from "../program-process.ts";
-import { NodeClient, secrets, TestCluster } from "./cluster-program.ts";
+import { NodeClient, secrets } from "./cluster-program.ts";
+import { during, FileCluster } from "./file-cluster.ts";
 
-const skip = missingProgram("postgres");
+const cluster = new FileCluster();
 
 const ADDRESS = ["--cluster-address", "127.0.0.1:0"];
 const NAMED = ["--owner-header", "on"];
-
-let cluster: TestCluster;
-
-before(async () => {
-  if (skip !== false) return;
-  cluster = await TestCluster.start();
-  assert.equal((await cluster.larder(["cluster", "init"])).code, 0);
-});
-
-after(async () => {
-  if (skip === false) await cluster.stop();
-});
 
 function redisOf({ storeUrl: url }: RunningProgram): Redis {
   return new Redis({ url, token: secrets["LARDER_STORE_TOKEN"] ?? "", retry: false, enableTelemetry: false });
 }
 
 test("a node that owns nothing serves all areas, and its clients notice no planned takeover", {
-  skip,
+  skip: cluster.skip,
 }, async (context) => {
   const owner = await cluster.startNode("a", [...ADDRESS, ...NAMED]);
   await new NodeClient(owner).untilServing();
@@ -62,7 +50,7 @@ test("a node that owns nothing serves all areas, and its clients notice no plann
   assert.match(name, /^[0-9a-f]{16}$/);
   assert.equal((await fetch(`${other.storeUrl}/get/k`)).status, 401);
   assert.equal((await fetch(`${other.adminUrl}/health/ready`)).status, 200);
-  const status = await cluster.larder(["cluster", "status"]);
+  const status = await cluster.larder(["status"]);
   assert.match(status.stdout, new RegExp(`^node a: alive, [^\n]*, owner name ${name}$`, "m"));
   assert.match(
     status.stdout,
@@ -72,15 +60,10 @@ test("a node that owns nothing serves all areas, and its clients notice no plann
   // Each increment is sent once, whatever happens to the owner meanwhile.
   const stopped = owner.stop();
   let count = 1;
-  let isOver = false;
-  const serving = b.untilServing().then(() => {
-    isOver = true;
-  });
-  while (!isOver) {
+  await during(b.untilServing(), async () => {
     count += 1;
     assert.equal(await redis.incr("n"), count);
-  }
-  await serving;
+  });
   assert.deepEqual(await stopped, { code: 0, signal: null });
   const unnamed = await fetch(`${other.storeUrl}/get/k`, {
     headers: { authorization: `Bearer ${secrets["LARDER_STORE_TOKEN"]}` },
