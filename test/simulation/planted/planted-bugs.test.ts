@@ -1,6 +1,7 @@
 /** Every simulation finds the bugs that its table plants. */
 import { bodyBugs } from "./bodies.ts";
 import { clusterBugs } from "./cluster.ts";
+import { forwardingBugs, revocationBugs } from "./forwarding.ts";
 import { keptRunBugs } from "./kept-runs.ts";
 import { messagingBugs } from "./messaging.ts";
 import { testPlantedBugs } from "./planted-bugs.ts";
@@ -39,3 +40,5 @@ testPlantedBugs(shippedBodyBugs);
 testPlantedBugs(standbyBugs);
 testPlantedBugs(linearBugs);
 testPlantedBugs(clusterBugs);
+testPlantedBugs(forwardingBugs);
+testPlantedBugs(revocationBugs);

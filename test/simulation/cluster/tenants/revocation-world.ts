@@ -1,6 +1,6 @@
 /**
  * Nodes that follow changes of tenants while every call between them, the tables
- * and their engines ends in a random order: fixed seeds, which failures name.
+ * and their engines ends in a random order, as a seed says.
  *
  * (1) When every node that is not dead has reported a version, no engine accepts a
  *     token that was replaced or removed by then, now or later.
@@ -8,22 +8,28 @@
  *     tokens of the tables, and no row of a removed tenant is left.
  */
 import assert from "node:assert/strict";
-import { test } from "node:test";
-import { VirtualClock } from "../../../kernel/clock.virtual.ts";
-import { createLog } from "../../../kernel/log.ts";
-import { seededRandom } from "../../../kernel/random.ts";
-import type { TenantChanges } from "../../areas/area-tenant.ts";
-import { defaultIndex } from "../../settings/index-settings.ts";
-import { ClusterKey } from "./cluster-key.ts";
-import { RunTimeTenants } from "./run-time-tenants.ts";
-import type { TenantRow, TenantsRead } from "./tenant-table.ts";
-import { type ShardEngine, TenantsOfShard } from "./tenants-of-shard.ts";
+import { VirtualClock } from "../../../../src/kernel/clock.virtual.ts";
+import { createLog } from "../../../../src/kernel/log.ts";
+import { seededRandom } from "../../../../src/kernel/random.ts";
+import type { TenantChanges } from "../../../../src/program/areas/area-tenant.ts";
+import { ClusterKey } from "../../../../src/program/cluster/tenants/cluster-key.ts";
+import { RunTimeTenants } from "../../../../src/program/cluster/tenants/run-time-tenants.ts";
+import type { TenantRow, TenantsRead } from "../../../../src/program/cluster/tenants/tenant-table.ts";
+import { type ShardEngine, TenantsOfShard } from "../../../../src/program/cluster/tenants/tenants-of-shard.ts";
+import { defaultIndex } from "../../../../src/program/settings/index-settings.ts";
 
-const SEEDS = 150;
 const STEPS = 250;
 const SHARDS = [1, 2];
 const NAMES = ["red", "tan", "sky"];
 const KEY = new ClusterKey(Buffer.from(Array.from({ length: 32 }, (_, index) => index)).toString("base64"), "cluster");
+
+/** What a change of tenants could do wrong. */
+export interface RevocationBug {
+  /** A node reports a version before its engines have its changes. */
+  readonly reportsEarly?: true;
+  /** A change is answered when the first node has it, and waits for no other. */
+  readonly waitsForOne?: true;
+}
 
 /** The calls under way, of which a random one ends next. */
 class Calls {
@@ -81,7 +87,10 @@ class World {
   reached: ReadonlyMap<string, number> = new Map();
   readonly #history: { readonly version: number; readonly changed: ReadonlyMap<string, number> }[] = [];
 
-  constructor(seed: number) {
+  readonly bug: RevocationBug;
+
+  constructor(seed: number, bug: RevocationBug) {
+    this.bug = bug;
     const random = seededRandom(seed);
     this.random = (count: number): number => random.below(count);
     this.calls = new Calls(this.random);
@@ -116,7 +125,8 @@ class World {
 
   /** keeps (1) */
   check(): void {
-    const seen = Math.min(...this.nodes.map((node) => node.reported));
+    const reported = this.nodes.map((node) => node.reported);
+    const seen = this.bug.waitsForOne === true ? Math.max(...reported) : Math.min(...reported);
     if (this.nodes.length > 0)
       this.reached = this.#history.findLast(({ version }) => version <= seen)?.changed ?? this.reached;
     for (const node of this.nodes)
@@ -155,6 +165,7 @@ class TestNode {
           await calls.pass();
           const found = world.read(since);
           await calls.pass();
+          if (world.bug.reportsEarly === true && world.nodes.includes(this)) this.reported = found.version;
           return found;
         },
         report: async (version) => {
@@ -247,37 +258,32 @@ async function settle(world: World): Promise<void> {
   }
 }
 
-test("no engine accepts a replaced token after all nodes have reported its version, whatever ends first", async () => {
-  for (let seed = 1; seed <= SEEDS; seed += 1) {
-    const world = new World(seed);
-    let count = 0;
-    const started = (): string => {
-      count += 1;
-      return `node ${count}`;
-    };
-    try {
-      void new TestNode(world, started()).join();
-      await settle(world);
-      for (let step = 0; step < STEPS; step += 1) {
-        act(world, started);
-        await new Promise<void>((resolve) => setImmediate(resolve));
-        world.check();
-      }
-      // keeps (2)
-      for (let round = 0; round < 4; round += 1) {
-        await settle(world);
-        for (const shard of SHARDS) void world.nodes[0]?.claim(shard);
-        for (const node of world.nodes) node.tenants.saw(world.version);
-      }
-      await settle(world);
-      const accepted = [...world.owners.values()].flatMap((owner) =>
-        [...owner.shards.values()].flatMap(({ serving }) => [...(serving?.accepted ?? [])]),
-      );
-      const wanted = [...world.rows.values()].map(({ name, version }) => [name, version]);
-      assert.deepEqual([...new Map(accepted)].toSorted(), wanted.toSorted());
-      assert.ok([...world.rows.values()].every(({ isRemoved }) => !isRemoved));
-    } catch (fault) {
-      throw new Error(`seed ${seed}`, { cause: fault });
-    }
+/** One world. Rejects with the first violation. */
+export async function runRevocations(seed: number, bug: RevocationBug = {}): Promise<void> {
+  const world = new World(seed, bug);
+  let count = 0;
+  const started = (): string => {
+    count += 1;
+    return `node ${count}`;
+  };
+  void new TestNode(world, started()).join();
+  await settle(world);
+  for (let step = 0; step < STEPS; step += 1) {
+    act(world, started);
+    await new Promise<void>((resolve) => setImmediate(resolve));
+    world.check();
   }
-});
+  // keeps (2)
+  for (let round = 0; round < 4; round += 1) {
+    await settle(world);
+    for (const shard of SHARDS) void world.nodes[0]?.claim(shard);
+    for (const node of world.nodes) node.tenants.saw(world.version);
+  }
+  await settle(world);
+  const accepted = [...world.owners.values()].flatMap((owner) =>
+    [...owner.shards.values()].flatMap(({ serving }) => [...(serving?.accepted ?? [])]),
+  );
+  const wanted = [...world.rows.values()].map(({ name, version }) => [name, version]);
+  assert.deepEqual([...new Map(accepted)].toSorted(), wanted.toSorted());
+  assert.ok([...world.rows.values()].every(({ isRemoved }) => !isRemoved));
+}
