@@ -9,6 +9,8 @@
  * that were agreed, `long` runs one batch of a rotation that continues for hours.
  */
 import { assert } from "../src/kernel/assert.ts";
+import { clusterFiles } from "../tools/tests/processes.ts";
+import type { SuiteSettingName } from "./harness/cluster/suite-setting.ts";
 
 export interface Budget {
   readonly suite: string;
@@ -22,6 +24,8 @@ export interface Budget {
   readonly proofCount: number;
   /** The final goal of the counts of `npm run long`. Absent: no goal was agreed. */
   readonly goal?: number;
+  /** The suites draw nothing from here: `npm run long` runs the files whole on this server, and a proof as in `npm test`. */
+  readonly setting?: SuiteSettingName;
 }
 
 export const budgets: readonly Budget[] = [
@@ -97,6 +101,12 @@ export const budgets: readonly Budget[] = [
     proofCount: 51,
     goal: 1_300,
   },
+  {
+    suite: "front-suites",
+    unit: "runs of the suites of what clients see, through a node that owns nothing",
+    get files() {
+      return clusterFiles("three-front");
+    },
     testMs: 0,
     proofCount: 1,
     goal: 100,
@@ -148,6 +158,14 @@ export const budgets: readonly Budget[] = [
     testMs: 350,
     proofCount: 100_000,
     goal: 20_000_000,
+  },
+  {
+    suite: "front-families",
+    unit: "commands for each family, through a node that owns nothing",
+    files: ["test/differential/through-front.test.ts"],
+    testMs: 50,
+    proofCount: 2_000,
+    goal: 400_000,
   },
   {
     suite: "tracking",

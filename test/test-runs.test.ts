@@ -8,7 +8,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { test } from "node:test";
 import { changedFiles } from "../tools/tests/passed-files.ts";
-import { clusterProcesses, ownProcess, processesOf, singleOnly } from "../tools/tests/processes.ts";
+import { clusterFiles, clusterProcesses, ownProcess, processesOf, singleOnly } from "../tools/tests/processes.ts";
 import { rooms } from "../tools/tests/rooms.ts";
 import { differences, quiet, stateOfProcess } from "../tools/tests/shard.ts";
 import { sizes } from "../tools/tests/sizes.ts";
@@ -46,11 +46,14 @@ test("each random suite of a folder has its own process only in a proof", () => 
   assert.ok(processesOf(pattern, { isProof: false }).length < files.length / 3);
 });
 
-test("a proof runs the suites of what clients see on the only node of a cluster and on the owner of three", () => {
+test("a proof runs the suites of what clients see on the only node of a cluster, on the owner of three and through one that owns nothing", () => {
   const suites = globSync("test/sdk/**/*.test.ts").filter((file) => !Object.hasOwn(singleOnly, file));
   const processes = clusterProcesses();
-  assert.deepEqual([...new Set(processes.map(({ setting }) => setting))], ["one-confirm", "three-lease"]);
-  for (const setting of ["one-confirm", "three-lease"]) {
+  assert.deepEqual(
+    [...new Set(processes.map(({ setting }) => setting))],
+    ["one-confirm", "three-lease", "three-front"],
+  );
+  for (const setting of ["one-confirm", "three-lease", "three-front"]) {
     const files = processes.filter((one) => one.setting === setting).flatMap((one) => one.files);
     assert.equal(new Set(files).size, files.length);
     for (const file of [...suites, "test/conformance/store-families.test.ts"]) assert.ok(files.includes(file), file);
@@ -61,6 +64,11 @@ test("a proof runs the suites of what clients see on the only node of a cluster 
     ["one-confirm"],
   );
   for (const file of Object.keys(singleOnly)) assert.ok(existsSync(file), file);
+  const conformance = globSync("test/conformance/*.test.ts").filter((file) => !Object.hasOwn(singleOnly, file));
+  assert.deepEqual(
+    conformance.filter((file) => !clusterFiles("three-front").includes(file)),
+    [],
+  );
 });
 
 test("every room has tests, and each of its patterns matches a file", () => {

@@ -12,6 +12,8 @@ import type { Bytes } from "../../src/kernel/bytes.ts";
 import { systemClock } from "../../src/kernel/clock.ts";
 import { createLog } from "../../src/kernel/log.ts";
 import { RedisCompat } from "../../src/store/commands/redis-compat.ts";
+import { startFrontPort } from "../harness/cluster/resp-node.ts";
+import { suiteSetting } from "../harness/cluster/suite-setting.ts";
 import { type Heard, isPushed, type Speaker } from "../harness/session-harness.ts";
 import { startSession } from "../harness/store-harness.ts";
 
@@ -118,9 +120,13 @@ export class Far {
   }
 }
 
-/** The RESP port over a separate store, without authentication. */
-export async function startPort(): Promise<RespListener> {
+/** A RESP port over a separate store, without authentication. */
+export type RespPort = Pick<RespListener, "port" | "close">;
+
+/** In the setting with a front, the port of a node that owns nothing, whose connections go on to the one with the store. */
+export async function startPort(): Promise<RespPort> {
   const { store, clock } = startSession({ compat: new RedisCompat(() => {}) });
+  if (suiteSetting()?.asks === "front") return startFrontPort({ store, clock });
   const listener = new RespListener({
     store,
     tokens: new TokenTable(Buffer.alloc(32, 1)),

@@ -80,13 +80,13 @@ async function startOnce(port: number, settings: readonly string[]): Promise<Red
   };
   try {
     await untilReady(child);
-    const connection = await openConnection(port);
+    const connection = await connectTo(port);
     const listening: Socket[] = [];
     return {
       port,
       call: async (args) => (await connection.send([args]))[0] as RawReply,
       pipeline: (commands) => connection.send(commands),
-      connect: () => openConnection(port),
+      connect: () => connectTo(port),
       listen: async (pattern, heard) => void listening.push(await listen(port, pattern, heard)),
       stop: async () => {
         connection.close();
@@ -134,7 +134,8 @@ interface Waiting {
   readonly reject: (error: Error) => void;
 }
 
-async function openConnection(port: number): Promise<RedisConnection> {
+/** A connection with RESP2 to any server on loopback that needs no login. */
+export async function connectTo(port: number): Promise<RedisConnection> {
   const socket = await new Promise<Socket>((resolve, reject) => {
     const opening = connect(port, "127.0.0.1", () => resolve(opening));
     opening.once("error", reject);

@@ -3,8 +3,11 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { respError } from "../../src/edge/resp/replies.ts";
 import { RequestParser } from "../../src/edge/resp/request-parser.ts";
+import { RedisCompat } from "../../src/store/commands/redis-compat.ts";
 import { CommandError } from "../../src/store/mod.ts";
+import { startFrontPort } from "../harness/cluster/resp-node.ts";
 import { RawPeer } from "../harness/raw-peer.ts";
+import { startSession } from "../harness/store-harness.ts";
 import { redisMissing, startRedis } from "./redis-process.ts";
 
 /** Sent after each stream, except those refused before the end of their line: answered if the stream was valid. */
@@ -71,6 +74,28 @@ test("malformed requests are answered as redis-server does", { skip: redisMissin
       assert.equal(ours(stream, true), await theirs(redis.port, stream), JSON.stringify(stream.slice(0, 60)));
     }
   } finally {
+    await redis.stop();
+  }
+});
+
+test("malformed requests to a node that owns nothing are answered as redis-server does", {
+  skip: redisMissing,
+}, async () => {
+  const redis = await startRedis();
+  const front = await startFrontPort(startSession({ compat: new RedisCompat(() => {}) }));
+  try {
+    for (const stream of streams) {
+      using peer = await RawPeer.open(front.port);
+      // With its first command the connection goes on to the owner.
+      peer.say(`PING\r\n${whole(stream)}`);
+      assert.equal(
+        await peer.hearAll(),
+        `+PONG\r\n${await theirs(redis.port, stream)}`,
+        JSON.stringify(stream.slice(0, 60)),
+      );
+    }
+  } finally {
+    await front.close(0);
     await redis.stop();
   }
 });

@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { connect, type Socket } from "node:net";
 import { test } from "node:test";
 import type { Handler, HttpReply, HttpService, Observation } from "../../src/edge/handler.ts";
-import { type Listener, type ListenerOptions, listen } from "../../src/edge/http/listener.ts";
+import type { Listener, ListenerOptions } from "../../src/edge/http/listener.ts";
 import { type OnTunnel, type TransportName, transportNames } from "../../src/edge/http/transport.ts";
 import type { TrustedProxies } from "../../src/edge/http/trusted-proxies.ts";
 import { ByteBudget } from "../../src/edge/limits/byte-budget.ts";
@@ -11,6 +11,7 @@ import type { ListenerLimits } from "../../src/edge/limits/listener.ts";
 import type { Tracer } from "../../src/edge/tracing.ts";
 import { type Clock, systemClock } from "../../src/kernel/clock.ts";
 import { createLog } from "../../src/kernel/log.ts";
+import { listenForSuite } from "./cluster/suite-front.ts";
 import { Http2Peer, type TextPeer } from "./http2-peer.ts";
 import { localCertificates } from "./local-certificates.ts";
 
@@ -96,10 +97,12 @@ async function startListener(
   options: Options,
   encryption: Pick<ListenerOptions, "tls" | "http2"> = {},
 ): Promise<Omit<Bench, "open">> {
-  const budget = new ByteBudget(options.budgetBytes ?? 1_000_000);
+  const budgetBytes = options.budgetBytes ?? 1_000_000;
+  const budget = new ByteBudget(budgetBytes);
   const observations: Observation[] = [];
   const logLines: string[] = [];
-  const listener = await listen({
+  const listener = await listenForSuite({
+    ...{ name: "store", frontBytesMax: budgetBytes },
     area: { handle, bodyBytesMax: () => BODY_BYTES_MAX, ...options.area },
     host: options.host ?? "127.0.0.1",
     port: 0,

@@ -9,7 +9,7 @@
  *     server.calls; // the requests to destinations
  */
 import { TokenTable } from "../../src/edge/auth.ts";
-import { IN_FLIGHT_BYTES_MAX, type Listener, listen } from "../../src/edge/http/listener.ts";
+import { IN_FLIGHT_BYTES_MAX, type Listener } from "../../src/edge/http/listener.ts";
 import { ByteBudget } from "../../src/edge/limits/byte-budget.ts";
 import { RateLimiter } from "../../src/edge/limits/rate-limit.ts";
 import type { Rate } from "../../src/edge/limits/token-bucket.ts";
@@ -22,6 +22,7 @@ import { defaultLimits, type MessagingLimits } from "../../src/messaging/limits.
 import { MemoryHistory } from "../../src/program/history/memory-history.ts";
 import { messageLog } from "../../src/program/history/message-log.ts";
 import { watchedSink } from "./canaries.ts";
+import { listenForSuite } from "./cluster/suite-front.ts";
 import { type Call, type Destination, MessagingHarness } from "./messaging-harness.ts";
 import { type LineOptions, type LineReply, sendLine } from "./send-line.ts";
 
@@ -65,7 +66,8 @@ export class MessagingServer implements AsyncDisposable {
       async (query) => (await this.#openHistory()).list(query),
       () => harness.journal.end,
     );
-    this.#listener = await listen({
+    this.#listener = await listenForSuite({
+      ...{ name: "messaging", frontBytesMax: IN_FLIGHT_BYTES_MAX },
       area: new MessagingArea({
         messaging: { user: (name) => harness.messaging.user(name) },
         tokens,

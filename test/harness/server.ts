@@ -12,7 +12,7 @@ import { connect } from "node:net";
 import { type TokenFor, TokenTable } from "../../src/edge/auth.ts";
 import type { HttpService, Observation } from "../../src/edge/handler.ts";
 import type { StreamLimits } from "../../src/edge/http/event-streams.ts";
-import { IN_FLIGHT_BYTES_MAX, type Listener, listen } from "../../src/edge/http/listener.ts";
+import { IN_FLIGHT_BYTES_MAX, type Listener } from "../../src/edge/http/listener.ts";
 import type { TransportName } from "../../src/edge/http/transport.ts";
 import { ByteBudget } from "../../src/edge/limits/byte-budget.ts";
 import type { ListenerLimits } from "../../src/edge/limits/listener.ts";
@@ -29,6 +29,7 @@ import { seededRandom } from "../../src/kernel/random.ts";
 import { Turns } from "../../src/kernel/turns.ts";
 import { Store } from "../../src/store/mod.ts";
 import { assertNoSecret, watchedSink } from "./canaries.ts";
+import { listenForSuite } from "./cluster/suite-front.ts";
 import { openSuiteShard, type SuiteShard, watched } from "./cluster/suite-shard.ts";
 import { luaOptions } from "./lua.ts";
 import { RecordingJournal } from "./recording-journal.ts";
@@ -117,7 +118,9 @@ export class TestServer implements AsyncDisposable {
       { token: READ_ONLY_TOKEN, access: "read-only" },
     ]);
     await this.store.whenSafe();
-    this.#listener = await listen({
+    this.#listener = await listenForSuite({
+      name: "store",
+      frontBytesMax: options.inFlightBytesMax ?? IN_FLIGHT_BYTES_MAX,
       area: area === undefined ? watched(storeArea, this.#shard) : area(storeArea),
       host: "127.0.0.1",
       port: 0,

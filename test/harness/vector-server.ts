@@ -7,7 +7,7 @@
  */
 import assert from "node:assert/strict";
 import { TokenTable } from "../../src/edge/auth.ts";
-import { IN_FLIGHT_BYTES_MAX, type Listener, listen } from "../../src/edge/http/listener.ts";
+import { IN_FLIGHT_BYTES_MAX, type Listener } from "../../src/edge/http/listener.ts";
 import { ByteBudget } from "../../src/edge/limits/byte-budget.ts";
 import { VectorArea } from "../../src/edge/vector/area.ts";
 import { systemClock } from "../../src/kernel/clock.ts";
@@ -20,6 +20,7 @@ import { VectorEngine } from "../../src/vector/index/vector-engine.ts";
 import { defaultVectorLimits, type VectorLimits } from "../../src/vector/limits.ts";
 import { embeddersOf } from "../simulation/vector/programs/drawn-models.ts";
 import { watchedSink } from "./canaries.ts";
+import { listenForSuite } from "./cluster/suite-front.ts";
 import { openSuiteShard, type SuiteShard, watched } from "./cluster/suite-shard.ts";
 import { RecordingJournal } from "./recording-journal.ts";
 import { type LineOptions, type LineReply, sendLine } from "./send-line.ts";
@@ -81,7 +82,8 @@ export class VectorServer implements AsyncDisposable {
     tokens.replaceTenant("other", [{ token: OTHER_TOKEN, access: "standard" }]);
     const { engine: vector, clock } = this;
     const turns = new Turns({ clock: systemClock });
-    this.#listener = await listen({
+    this.#listener = await listenForSuite({
+      ...{ name: "vector", frontBytesMax: IN_FLIGHT_BYTES_MAX },
       area: watched(new VectorArea({ vector, tokens, cors: true, limits: this.#limits, clock, turns }), this.#shard),
       host: "127.0.0.1",
       port: 0,

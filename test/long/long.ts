@@ -18,6 +18,7 @@ import { setPriority } from "node:os";
 import { join } from "node:path";
 import { parseArgs } from "node:util";
 import { systemClock } from "../../src/kernel/clock.ts";
+import { SUITE_VARIABLE } from "../harness/cluster/suite-setting.ts";
 import { isBusyWith, mark } from "./quiet-machine.ts";
 import { type Batch, batchesOf, count, describeTally, nextBatch, parseTally, printTally, type Tally } from "./tally.ts";
 
@@ -70,7 +71,7 @@ process.exitCode = failures.length > 0 ? 1 : 0;
 async function runBatch(batch: Batch): Promise<void> {
   const name = batch.suites.map(({ suite }) => suite).join(" and ");
   const startMs = systemClock.monotonicMs();
-  const { code, output } = await runTests(batch.files);
+  const { code, output } = await runTests(batch);
   const seconds = ((systemClock.monotonicMs() - startMs) / 1_000).toFixed(0);
   // Ctrl-C interrupts the tests too: that is not a failure.
   if (isStopping && code !== 0) return;
@@ -87,12 +88,12 @@ async function runBatch(batch: Batch): Promise<void> {
   console.log(`  its output, with the seed: ${path}`);
 }
 
-/** Runs test files; `output` is all their output. */
-function runTests(files: readonly string[]): Promise<{ readonly code: number; readonly output: string }> {
+/** Runs the test files of a batch; `output` is all their output. */
+function runTests({ files, setting }: Batch): Promise<{ readonly code: number; readonly output: string }> {
   return new Promise((resolve, reject) => {
     const child = spawn(process.execPath, ["--test", `--test-timeout=${TEST_MS_MAX}`, ...files], {
       stdio: ["ignore", "pipe", "pipe"],
-      env: { ...process.env, LARDER_TEST_SIZE: "long" },
+      env: { ...process.env, LARDER_TEST_SIZE: "long", ...(setting !== undefined && { [SUITE_VARIABLE]: setting }) },
     });
     const chunks: Buffer[] = [];
     child.stdout.on("data", (chunk: Buffer) => chunks.push(chunk));

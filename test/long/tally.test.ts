@@ -5,9 +5,10 @@ import { budgets } from "../budget.ts";
 import { batchesOf, count, describeTally, nextBatch, parseTally, printTally, type Tally } from "./tally.ts";
 
 test("every suite in the table names files that run it", () => {
-  for (const { suite, files } of budgets) {
+  for (const { suite, files, setting } of budgets) {
     assert.ok(files.length > 0, suite);
     for (const file of files) assert.ok(existsSync(file), `${suite}: ${file}`);
+    if (setting !== undefined) continue;
     const texts = files.map((file) => readFileSync(file, "utf8"));
     const isUsed = texts.some((text) => text.includes(`"${suite}"`) || text.includes("testFamilies"));
     assert.ok(isUsed, `${suite} is used by ${files.join(" and ")}`);
@@ -21,6 +22,14 @@ test("each suite is in one batch, and suites with the same files share one", () 
   assert.deepEqual(
     shared.map(({ files, suites }) => [files, suites.map(({ suite }) => suite)]),
     [[["test/simulation/vector/large-programs.test.ts"], ["vector-large-programs", "vector-graph-programs"]]],
+  );
+  const throughFront = batchesOf(["front-suites", "sessions"]);
+  assert.deepEqual(
+    throughFront.map(({ suites, setting }) => [suites.map(({ suite }) => suite), setting]),
+    [
+      [["front-suites"], "three-front"],
+      [["sessions"], undefined],
+    ],
   );
   assert.throws(() => batchesOf(["no-such-suite"]), /^Error: Unknown suite: no-such-suite\. Suites: differential, /);
 });

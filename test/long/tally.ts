@@ -3,11 +3,14 @@
  * the next batch.
  */
 import { type Budget, batchCountOf, budgets } from "../budget.ts";
+import type { SuiteSettingName } from "../harness/cluster/suite-setting.ts";
 
 /** One batch: test files that run together, and their suites. */
 export interface Batch {
   readonly files: readonly string[];
   readonly suites: readonly Budget[];
+  /** The server of the suites; absent: a single one. */
+  readonly setting?: SuiteSettingName | undefined;
 }
 
 export interface SuiteTally {
@@ -22,7 +25,7 @@ export type Tally = Map<string, SuiteTally>;
 
 /**
  * The batches of some suites, or of all suites if `names` is empty. Suites with
- * the same files share a batch. Throws for an unknown name.
+ * the same files and the same server share a batch. Throws for an unknown name.
  */
 export function batchesOf(names: readonly string[]): readonly Batch[] {
   const unknown = names.find((name) => !budgets.some(({ suite }) => suite === name));
@@ -31,12 +34,16 @@ export function batchesOf(names: readonly string[]): readonly Batch[] {
   const byFiles = new Map<string, Budget[]>();
   for (const budget of budgets) {
     if (names.length > 0 && !names.includes(budget.suite)) continue;
-    const key = budget.files.join(" ");
+    const key = [budget.setting, ...budget.files].join(" ");
     const suites = byFiles.get(key);
     if (suites === undefined) byFiles.set(key, [budget]);
     else suites.push(budget);
   }
-  return [...byFiles.values()].map((suites) => ({ files: suites[0]?.files ?? [], suites }));
+  return [...byFiles.values()].map((suites) => ({
+    files: suites[0]?.files ?? [],
+    suites,
+    setting: suites[0]?.setting,
+  }));
 }
 
 /** Counts a batch that has ended. */

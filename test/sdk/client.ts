@@ -45,15 +45,20 @@ export async function startProcess(directory: string): Promise<Server> {
   return { store: { url, token, readOnlyToken }, stop: () => program.stop() };
 }
 
-/** The owner of a cluster of real programs. */
-async function startNodes({ nodeCount, reads }: SuiteSetting): Promise<Server> {
+/** The owner of a cluster of real programs, or a node that owns nothing. */
+async function startNodes({ nodeCount, reads, asks }: SuiteSetting): Promise<Server> {
   const cluster = await TestCluster.start();
   assert.equal((await cluster.larder(["cluster", "init"])).code, 0);
-  const owner = await cluster.startNode("owner", ["--reads", reads]);
+  const args = ["--reads", reads, ...(asks === "front" ? ["--cluster-address", "127.0.0.1:0"] : [])];
+  const owner = await cluster.startNode("owner", args);
   await new NodeClient(owner).untilServing();
-  for (let count = 1; count < nodeCount; count += 1) await cluster.startNode(`idle-${count}`, ["--reads", reads]);
+  let asked = owner;
+  for (let count = 1; count < nodeCount; count += 1) {
+    const idle = await cluster.startNode(`idle-${count}`, args);
+    if (asks === "front") asked = idle;
+  }
   const { LARDER_STORE_TOKEN: token = "", LARDER_STORE_READ_ONLY_TOKEN: readOnlyToken = "" } = secrets;
-  return { store: { url: owner.storeUrl, token, readOnlyToken }, stop: () => cluster.stop() };
+  return { store: { url: asked.storeUrl, token, readOnlyToken }, stop: () => cluster.stop() };
 }
 
 /** A durable server for the tests of one file, and its clients. */

@@ -84,8 +84,9 @@ interface ClusterSuite extends Pick<Group, "name" | "files" | "filesMax"> {
   readonly settings: readonly SuiteSettingName[];
 }
 
-/** The only node, which trusts no clock, and the owner of three, with leases. */
-const BOTH = ["one-confirm", "three-lease"] as const;
+/** The only node, which trusts no clock; the owner of three, with leases; and one of three that owns nothing. */
+const ALL = ["one-confirm", "three-lease", "three-front"] as const;
+const FRONT = ["three-front"] as const;
 
 /**
  * The suites of what clients see, and kills with a restart in place, which a proof runs on a node of a cluster too. In the order
@@ -99,17 +100,28 @@ const clusterSuites: readonly ClusterSuite[] = [
     filesMax: 3,
     settings: ["one-confirm"],
   },
-  { name: "sdk", files: "test/sdk/**/*.test.ts", filesMax: 24, settings: BOTH },
+  { name: "sdk", files: "test/sdk/**/*.test.ts", filesMax: 24, settings: ALL },
   {
     name: "conformance",
-    files: "test/conformance/{http-hardening,store-*,vector-*,messaging-*,workflow-*}.test.ts",
+    files: "test/conformance/{http-hardening,trusted-proxies,store-*,vector-*,messaging-*,workflow-*}.test.ts",
     filesMax: 20,
-    settings: BOTH,
+    settings: ALL,
+  },
+  // What a front reads before it forwards: framing of HTTP, and sessions of RESP beside those of redis-server.
+  {
+    name: "wire",
+    files: "test/{conformance/http-smuggling,differential/{sessions,tracking}}.test.ts",
+    filesMax: 3,
+    settings: FRONT,
   },
 ];
 
-/** Files of these suites that have no server which could be a node, with the reason. */
+/** Files of the suites of what clients see that have no server which could be a node or behind one, with the reason. */
 export const singleOnly: Readonly<Record<string, string>> = {
+  "test/conformance/json-depth.test.ts": "calls the areas without a connection",
+  "test/conformance/query-parameters.test.ts": "calls the areas without a connection",
+  "test/conformance/request-bodies.test.ts": "calls the areas without a connection",
+  "test/conformance/openapi.test.ts": "starts development servers, which print the documents of the program",
   "test/sdk/forms.test.ts": "starts development servers",
   "test/sdk/ratelimit.test.ts": "its clock stands still for the whole process, and so would the lease",
 };
@@ -124,6 +136,11 @@ export function clusterProcesses(): TestProcess[] {
       shardsOf({ name: `${setting}-${name}`, filesMax }, files).map((one) => ({ ...one, setting })),
     );
   });
+}
+
+/** The files that a proof runs with a setting of a cluster. */
+export function clusterFiles(setting: SuiteSettingName): readonly string[] {
+  return clusterProcesses().flatMap((one) => (one.setting === setting ? one.files : []));
 }
 
 /** The name of a file of a process in the results of a run. */

@@ -39,7 +39,7 @@ export const sizes: Readonly<Record<string, Size>> = {
   },
   proof: {
     hasStatics: false,
-    tests: [...RANDOM, ...FAILOVER, ...budgets.flatMap(({ files }) => files)],
+    tests: [...RANDOM, ...FAILOVER, ...budgets.flatMap((row) => (row.setting === undefined ? row.files : []))],
     // More would need too much memory.
     concurrency: 2,
     testMsMax: 1_800_000,

@@ -1,11 +1,13 @@
 /**
  * The server of a client suite, in this process: that of `start()`, or a node of a
- * cluster that owns everything, on a PostgreSQL of its own. Its time moves by
- * `clock.advance` too: the clock of the engines travels, and that of leases does not.
+ * cluster on a PostgreSQL of its own, which owns everything or forwards everything to
+ * the one that does. The time of the owner moves by `clock.advance` too: the clock of
+ * the engines travels, and that of leases does not.
  */
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { assert } from "../../../src/kernel/assert.ts";
 import { TravelClock } from "../../../src/kernel/clock.travel.ts";
 import { systemClock } from "../../../src/kernel/clock.ts";
 import { type Larder, type StartedArea, type StartOptions, start } from "../../../src/mod.ts";
@@ -40,23 +42,30 @@ async function startOnCluster(options: StartOptions, setting: SuiteSetting): Pro
       shards: 1,
     });
     const larder = await cluster.startOwner(options);
-    for (let count = 1; count < setting.nodeCount; count += 1) await cluster.startIdle(`idle-${count}`);
-    return larder;
+    let idle: ClientSide | undefined;
+    for (let count = 1; count < setting.nodeCount; count += 1)
+      idle = await cluster.startIdle(`idle-${count}`, setting.asks === "front" ? options : {});
+    if (setting.asks === "owner") return larder;
+    assert(idle !== undefined, "a cluster with a front has a node that owns nothing");
+    return { ...larder, ...idle };
   } catch (fault) {
     await cluster.stop();
     throw fault;
   }
 }
 
+/** What a client needs; the clock and the admin port are those of the owner. */
+type ClientSide = Pick<Larder, "store" | "vector" | "messaging" | "env">;
+
 class SuiteCluster {
   readonly #postgres: PostgresProcess;
-  readonly #reads: SuiteSetting["reads"];
+  readonly #setting: SuiteSetting;
   readonly #directory = mkdtempSync(join(tmpdir(), "larder-suite-"));
   readonly #servers: Server[] = [];
 
-  constructor(postgres: PostgresProcess, { reads }: SuiteSetting) {
+  constructor(postgres: PostgresProcess, setting: SuiteSetting) {
     this.#postgres = postgres;
-    this.#reads = reads;
+    this.#setting = setting;
   }
 
   async startOwner(options: StartOptions): Promise<Larder> {
@@ -65,8 +74,8 @@ class SuiteCluster {
     await untilReady(addresses);
     const stop = (): Promise<void> => this.stop();
     return {
-      ...areasOf(server, addresses),
-      env: environmentOf(addresses, server.tenants),
+      ...clientSideOf(server, addresses),
+      admin: { url: addresses.admin, token: server.tenants.adminToken.value },
       clock: { advance: (ms) => clock.advance(ms), now: () => clock.nowMs() },
       reset: () => server.reset(),
       stop,
@@ -75,8 +84,9 @@ class SuiteCluster {
   }
 
   /** A node that owns nothing, because the owner gives no shard away. */
-  async startIdle(name: string): Promise<void> {
-    await this.#open(name, { clock: systemClock, options: {} });
+  async startIdle(name: string, options: StartOptions): Promise<ClientSide> {
+    const { server, addresses } = await this.#open(name, { clock: systemClock, options });
+    return clientSideOf(server, addresses);
   }
 
   async stop(): Promise<void> {
@@ -91,12 +101,14 @@ class SuiteCluster {
     { clock, options }: { clock: TravelClock | typeof systemClock; options: StartOptions },
   ): Promise<{ readonly server: Server; readonly addresses: Addresses }> {
     const log = stderrLog("error", "text");
+    const { reads, asks } = this.#setting;
     const run = settingsOf({
       ...options,
       dataDir: join(this.#directory, name),
       cluster: this.#postgres.connectionString,
       clusterNode: name,
-      reads: this.#reads,
+      reads,
+      ...(asks === "front" && { clusterAddress: "127.0.0.1:0" }),
     });
     const server = new Server({
       ...{ run, version: "0.0.0", log, logFormat: "text", clock },
@@ -139,8 +151,8 @@ function givenSecrets({ vector }: StartOptions): Readonly<Record<string, string>
   };
 }
 
-function areasOf(server: Server, addresses: Addresses): Pick<Larder, "store" | "vector" | "messaging" | "admin"> {
-  const { databases, indexes, users, adminToken } = server.tenants;
+function clientSideOf(server: Server, addresses: Addresses): ClientSide {
+  const { databases, indexes, users } = server.tenants;
   const [user] = users;
   const area = (url: string, tenant: (typeof databases)[number] | undefined): StartedArea => ({
     url,
@@ -155,7 +167,7 @@ function areasOf(server: Server, addresses: Addresses): Pick<Larder, "store" | "
       currentSigningKey: user?.currentSigningKey.value ?? "",
       nextSigningKey: user?.nextSigningKey.value ?? "",
     },
-    admin: { url: addresses.admin, token: adminToken.value },
+    env: environmentOf(addresses, server.tenants),
   };
 }
 

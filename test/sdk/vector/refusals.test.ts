@@ -17,12 +17,12 @@ test("a read-only token reads, and cannot write", async () => {
   assert.deepEqual(await index.fetch(["1"]), [{ id: "1" }]);
   assert.equal((await index.info()).vectorCount, 1);
   for (const write of [
-    index.upsert({ id: "2", vector: [1, 1] }),
-    index.update({ id: "1", metadata: {} }),
-    index.delete("1"),
-    index.reset(),
-    index.reset({ all: true }),
-    index.deleteNamespace("ns"),
+    () => index.upsert({ id: "2", vector: [1, 1] }),
+    () => index.update({ id: "1", metadata: {} }),
+    () => index.delete("1"),
+    () => index.reset(),
+    () => index.reset({ all: true }),
+    () => index.deleteNamespace("ns"),
   ])
     await assert.rejects(write, { name: "UpstashError" });
   assert.equal((await index.info()).vectorCount, 1);
