@@ -4,9 +4,10 @@
  * that may have been carried out is never repeated.
  */
 import { Agent, request } from "node:http";
+import type { Random } from "../../src/kernel/random.ts";
 import { moment } from "../simulation/kill/endings.ts";
 
-export type Area = "store" | "messaging";
+export type Area = "store" | "messaging" | "vector";
 
 export interface NodeAddress {
   readonly urls: Readonly<Record<Area, string>>;
@@ -39,11 +40,14 @@ export interface ClientOptions {
   /** The nodes that run now, in any order. */
   nodes(): readonly NodeAddress[];
   isOver(): boolean;
+  /** Each request goes to a node that it draws. Absent: to the one that has carried out the last one. */
+  readonly front?: Random;
 }
 
 /** After each node has refused a request. */
 const PAUSE_MS = 20;
 const MISDIRECTED = 421;
+const BAD_GATEWAY = 502;
 const UNAVAILABLE = 503;
 /** What an area answers while the log store does not take writes: the write was not begun. */
 const NOT_BEGUN = /larder-not-executed|PostgreSQL (?:does not answer|is full)|shard is suspended/;
@@ -63,9 +67,7 @@ export class ClusterClient {
    */
   async ask(asked: Asked): Promise<Answered> {
     while (!this.#options.isOver()) {
-      const nodes = this.#options.nodes();
-      const first = this.#node !== undefined && nodes.includes(this.#node) ? [this.#node] : [];
-      for (const node of [...first, ...nodes.filter((each) => each !== this.#node)]) {
+      for (const node of this.#nodesInOrder()) {
         const answered = await this.#askNode(node, asked);
         if (answered === undefined) continue;
         this.#node = node;
@@ -78,6 +80,14 @@ export class ClusterClient {
 
   close(): void {
     this.#agent.destroy();
+  }
+
+  #nodesInOrder(): readonly NodeAddress[] {
+    const { nodes: all, front } = this.#options;
+    const nodes = all();
+    const first = front === undefined ? this.#node : nodes[front.below(Math.max(1, nodes.length))];
+    if (first === undefined || !nodes.includes(first)) return nodes;
+    return [first, ...nodes.filter((each) => each !== first)];
   }
 
   /** Undefined if it was not carried out. */
@@ -95,7 +105,8 @@ export class ClusterClient {
           response.on("error", lost);
           response.on("close", () => {
             const status = response.statusCode ?? 0;
-            if (!response.complete) lost(undefined);
+            // A node that forwards has lost the answer of the owner.
+            if (!response.complete || status === BAD_GATEWAY) lost(undefined);
             else resolve(isNotExecuted(status, text) ? undefined : { status, text });
           });
         },
@@ -110,5 +121,10 @@ export class ClusterClient {
 }
 
 function isNotExecuted(status: number, text: string): boolean {
-  return status === MISDIRECTED || (status === UNAVAILABLE && !text.includes("may have been")) || NOT_BEGUN.test(text);
+  return status === MISDIRECTED || (status === UNAVAILABLE && !text.includes("may have been")) || isNotBegun(text);
+}
+
+/** Whether an error says that the command was not begun, and may be sent again. */
+export function isNotBegun(text: string): boolean {
+  return NOT_BEGUN.test(text);
 }

@@ -11,6 +11,15 @@ export interface LarderNode extends NodeAddress {
   readonly process: RunningProgram;
 }
 
+/** Where clients find the areas of a node. */
+export function urlsOf({ storeUrl: store, environment }: RunningProgram): NodeAddress["urls"] {
+  return {
+    store,
+    messaging: environment["QSTASH_URL"] ?? "",
+    vector: environment["UPSTASH_VECTOR_REST_URL"] ?? "",
+  };
+}
+
 export class LarderNodes {
   readonly #cluster: TestCluster;
   readonly #running = new Map<string, LarderNode>();
@@ -40,8 +49,7 @@ export class LarderNodes {
 
   async startNode(name: string): Promise<void> {
     const process_ = await this.#cluster.startNode(name, ["--destinations", "any"]);
-    const urls = { store: process_.storeUrl, messaging: process_.environment["QSTASH_URL"] ?? "" };
-    this.#running.set(name, { name, process: process_, urls });
+    this.#running.set(name, { name, process: process_, urls: urlsOf(process_) });
   }
 
   /** The node whose store answers, if one does. */

@@ -12,9 +12,12 @@ import { runCommand, type StoreWriting } from "./store-writers.ts";
 /** Between two operations of an observer: some hundred operations for each key of a round. */
 const PAUSE_MS = 25;
 
-export interface Observing extends Pick<StoreWriting, "nodes" | "isOver" | "token"> {
+export interface Observing extends Pick<StoreWriting, "nodes" | "isOver" | "token" | "front"> {
   readonly random: Random;
 }
+
+/** Carries a command out. Rejects with `UnknownOutcome`, or with `RoundOver`. */
+export type RunCommand = (command: readonly (string | number)[]) => Promise<unknown>;
 
 export class Observers {
   readonly #log = new OperationLog();
@@ -30,15 +33,39 @@ export class Observers {
   async observeThrough(observing: Observing): Promise<void> {
     const client = new ClusterClient(observing);
     try {
-      while (!observing.isOver()) {
-        await this.#operate(client, observing);
+      await this.observeWith((command) => runCommand(client, command, observing.token), observing);
+    } finally {
+      client.close();
+    }
+  }
+
+  /** The same, over any connection to the store. */
+  async observeWith(run: RunCommand, { isOver, random }: Pick<Observing, "isOver" | "random">): Promise<void> {
+    try {
+      while (!isOver()) {
+        await this.#operate(this.#draw(random), run);
         await moment(PAUSE_MS);
       }
     } catch (failure) {
       if (!(failure instanceof RoundOver)) throw failure;
-    } finally {
-      client.close();
     }
+  }
+
+  /** Reads every key once, when nobody writes any more: what was acknowledged and is lost cannot be explained then. */
+  async readAll(run: RunCommand): Promise<void> {
+    await this.#operate({ object: "register", name: "GET" }, run);
+    await this.#operate({ object: "counter", name: "GET" }, run);
+    await this.#operate({ object: "list", name: "LRANGE" }, run);
+  }
+
+  /** The operations so far. */
+  get count(): number {
+    return this.#log.operations.length;
+  }
+
+  /** Those of them that have no reply. */
+  get unknownCount(): number {
+    return this.#log.operations.filter(({ reply }) => reply === undefined).length;
   }
 
   /** Why no order explains what the clients saw; undefined if one does. */
@@ -47,12 +74,11 @@ export class Observers {
     return found && describeNotLinearizable(found);
   }
 
-  async #operate(client: ClusterClient, { random, token }: Observing): Promise<void> {
-    const input = this.#draw(random);
+  async #operate(input: Input, run: RunCommand): Promise<void> {
     const key = `${this.#prefix}:${input.object}`;
     const reply = this.#log.call(key, input);
     try {
-      reply(outputOf(input, await runCommand(client, commandOf(key, input), token)));
+      reply(outputOf(input, await run(commandOf(key, input))));
     } catch (failure) {
       if (!(failure instanceof UnknownOutcome)) throw failure;
     }

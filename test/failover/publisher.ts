@@ -6,16 +6,22 @@ import { type ClientOptions, ClusterClient, RoundOver, UnknownOutcome } from "./
 export interface Publishing extends ClientOptions {
   readonly token: string;
   readonly receiver: Receiver;
+  /** Whether some messages go to a destination that always fails. */
+  readonly hasDeadLetters?: true;
 }
 
 /** Every so often: the store's writers are the load. */
 const PAUSE_MS = 10;
 /** Every fourth message fails the first time. */
 const FLAKY_EVERY = 4;
+/** With dead letters, every tenth message fails always. */
+const BAD_EVERY = 10;
 
 export class Publisher {
   /** The numbers of acknowledged messages. */
   readonly acknowledged: number[] = [];
+  /** Those of them whose destination always fails. */
+  readonly #bad = new Set<number>();
   #number = 0;
 
   /** Publishes until the round is over. Rejects if a message is refused. */
@@ -33,16 +39,28 @@ export class Publisher {
     }
   }
 
-  /** Messages that were acknowledged and have not arrived. */
+  /** Messages that were acknowledged and have not arrived, without those that never can. */
   missing({ successes }: Receiver): readonly number[] {
-    return this.acknowledged.filter((number) => !successes.has(number));
+    return this.acknowledged.filter((number) => !successes.has(number) && !this.#bad.has(number));
   }
 
-  async #publish(client: ClusterClient, { token, receiver }: Publishing): Promise<void> {
+  /** Messages that were acknowledged, cannot arrive, and are not among these dead letters. */
+  missingDead(dead: ReadonlySet<number>): readonly number[] {
+    return this.acknowledged.filter((number) => this.#bad.has(number) && !dead.has(number));
+  }
+
+  async #publish(client: ClusterClient, { token, receiver, hasDeadLetters }: Publishing): Promise<void> {
     this.#number += 1;
     const number = this.#number;
-    const path = `/v2/publish/${receiver.url}/${number % FLAKY_EVERY === 0 ? "flaky" : "ok"}/${number}`;
-    const headers = { authorization: `Bearer ${token}`, "upstash-retry-delay": "100" };
+    const isBad = hasDeadLetters === true && number % BAD_EVERY === 0;
+    if (isBad) this.#bad.add(number);
+    const kind = isBad ? "bad" : number % FLAKY_EVERY === 0 ? "flaky" : "ok";
+    const path = `/v2/publish/${receiver.url}/${kind}/${number}`;
+    const headers = {
+      authorization: `Bearer ${token}`,
+      "upstash-retry-delay": "100",
+      ...(isBad && { "upstash-retries": "0" }),
+    };
     try {
       const { status, text } = await client.ask({
         area: "messaging",
