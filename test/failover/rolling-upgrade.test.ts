@@ -23,6 +23,7 @@ import { moment } from "../simulation/kill/endings.ts";
 import { Receiver } from "../simulation/kill/messaging/receiver.ts";
 import { Ledger } from "../simulation/kill/store/ledger.ts";
 import type { NodeAddress } from "./cluster-requests.ts";
+import { urlsOf } from "./larder-nodes.ts";
 import { Observers } from "./observers.ts";
 import { Publisher } from "./publisher.ts";
 import { checkStore, writeThrough } from "./store-writers.ts";
@@ -138,9 +139,7 @@ class Upgrade {
 
   #addresses(names: readonly Name[]): readonly NodeAddress[] {
     const running = names.map((name) => this.#nodes.get(name)).filter((node) => node !== undefined);
-    return running.map(({ storeUrl, environment }) => ({
-      urls: { store: storeUrl, messaging: environment["QSTASH_URL"] ?? "" },
-    }));
+    return running.map((node) => ({ urls: urlsOf(node) }));
   }
 
   #noteWrite(name: Name): void {
