@@ -5,6 +5,7 @@
  * The texts of the store are those that clients of the interface know (A.errors).
  * Other texts name the field and the remedy.
  */
+import { OWNER_MOVES } from "../kernel/journal.ts";
 import type { JsonTooLarge } from "../kernel/json/document.ts";
 
 export type FailureKind =
@@ -77,6 +78,11 @@ export const transferEncodingRefused = new RequestFailure(
   "ERR transfer encoding is not supported; use chunked",
 );
 export const busy = new RequestFailure("unavailable", "ERR server is busy; try again", ["Retry-After", "1"]);
+/** The text is that of the command. */
+export const storeMoves = new RequestFailure("unavailable", `TRYAGAIN Writes are refused: ${OWNER_MOVES}; try again`, [
+  "Retry-After",
+  "1",
+]);
 
 /** `index`: of the word; 0 is the name of the command. */
 export function wordOfWrongType(malformed: RequestFailure, index: number): RequestFailure {
@@ -259,6 +265,28 @@ export function nodesWithoutClusterKey(nodes: string): RequestFailure {
 /** It was removed, and the node of its shard has not removed its data yet. */
 export function tenantIsGoing(kind: string, name: string): RequestFailure {
   return new RequestFailure("conflict", `The ${kind} ${name} is being removed: try again when its data is gone`);
+}
+
+/** A move to another shard is under way, or the data is not yet removed from the shard before. */
+export function tenantIsMoving(kind: string, name: string): RequestFailure {
+  return new RequestFailure("conflict", `The ${kind} ${name} is moving to another shard: try again when it is there`);
+}
+
+export const shardNeedsCluster = new RequestFailure(
+  "bad request",
+  "shard has a meaning in a cluster only: leave it out",
+);
+
+export function shardMalformed(shard: string): RequestFailure {
+  return new RequestFailure("bad request", `shard must be the number of a shard: ${shard}`);
+}
+
+/** `shards`: those that it may be on. */
+export function shardNotOfArea(shard: string, area: string, shards: string): RequestFailure {
+  return new RequestFailure(
+    "bad request",
+    `shard ${shard} is not one of the ${area} that this node knows: name one of ${shards}`,
+  );
 }
 
 /** Its data is on a shard that this node of a cluster does not serve. */

@@ -3,6 +3,9 @@
  * have one that records, and an engine that stores nothing has `NullJournal`.
  */
 
+/** The reason of `Journal.refusalOf` for a tenant that moves to another shard: it can write again when it is there. */
+export const OWNER_MOVES = "the data is moving to another shard";
+
 export interface Journal {
   /**
    * Appends one frame: all of it or none of it survives a crash. The bytes are copied before this returns, so the

@@ -68,9 +68,9 @@ import { openTracer } from "./services/open-telemetry.ts";
 import { adminListenPlan, listenPlan, peerLimits, planArea, respPlan, tlsPlan } from "./settings/plan.ts";
 import type { RunSettings } from "./settings/run-settings.ts";
 import { stderrEvents } from "./stderr.ts";
-import { TenantAdministration, tenantNouns } from "./tenants/administration.ts";
+import { areaTenantOf, TenantAdministration, tenantNouns } from "./tenants/administration.ts";
 import { type AuditLog, openAuditLog, SERVER } from "./tenants/audit-log.ts";
-import { indexRulesOf, resolveTenants, secretPaths, type Tenant, type Tenants } from "./tenants/tokens.ts";
+import { indexRulesOf, resolveTenants, secretPaths, type Tenants } from "./tenants/tokens.ts";
 
 export interface ServerOptions {
   readonly run: RunSettings;
@@ -693,12 +693,12 @@ async function openCluster(
   if (dataDirectory === undefined || !isClustered(run)) return undefined;
   // Loaded only for a node of a cluster.
   const { ClusterMember } = await import("./cluster/cluster-member.ts");
-  const namesOf = (tenants: readonly { readonly name: string }[]): readonly string[] => tenants.map(({ name }) => name);
-  const tenants = { store: namesOf(databases), vector: namesOf(indexes), messaging: namesOf(users) };
-  const tokensOf = (all: readonly Tenant[]): ReadonlySet<string> =>
-    new Set(all.flatMap(({ token, readOnlyToken }) => [token.value, readOnlyToken.value]));
-  const tokens = { store: tokensOf(databases), vector: tokensOf(indexes), messaging: tokensOf(users) };
-  return ClusterMember.open({ run, dataDirectory: resolve(dataDirectory), tenants, tokens, log });
+  const tenants = {
+    store: databases.map(areaTenantOf),
+    vector: indexes.map(areaTenantOf),
+    messaging: users.map(areaTenantOf),
+  };
+  return ClusterMember.open({ run, dataDirectory: resolve(dataDirectory), tenants, log });
 }
 
 const NO_SNAPSHOTS: Readonly<Record<AreaName, number>> = { store: 0, messaging: 0, vector: 0 };

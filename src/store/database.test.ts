@@ -3,11 +3,11 @@ import { test } from "node:test";
 import { luaOptions } from "../../test/harness/lua.ts";
 import { restored } from "../../test/harness/recording-journal.ts";
 import { VirtualClock } from "../kernel/clock.virtual.ts";
-import { type FrameOwner, type Journal, NullJournal } from "../kernel/journal.ts";
+import { type FrameOwner, type Journal, NullJournal, OWNER_MOVES } from "../kernel/journal.ts";
 import { seededRandom } from "../kernel/random.ts";
 import { defaultUser, readOnlyUser } from "./acl/built-in-users.ts";
 import type { Database } from "./database.ts";
-import { CommandError, TransactionDiscarded } from "./errors.ts";
+import { CommandError, databaseIsMoving, TransactionDiscarded } from "./errors.ts";
 import { asTheyAre } from "./reply/printer.ts";
 import { errorReply, pong, type Reply } from "./reply/reply.ts";
 import type { Caller } from "./session/caller.ts";
@@ -209,6 +209,15 @@ test("S-04: with a full disk writes are refused before they change anything, and
   );
   assert.equal(run(database, "GET k"), null);
   assert.throws(() => database.transaction(standard, [["SET", "k", "v"]]), TransactionDiscarded);
+});
+
+test("a database that moves refuses writes as such, also of scripts and to its users and settings", () => {
+  const { database, journal } = open(undefined, { keepsSettings: true });
+  journal.refusal = OWNER_MOVES;
+  const refused = errorReply(databaseIsMoving);
+  for (const request of ["SET k v", "CONFIG SET slowlog-max-len 7", "ACL SETUSER someone on", "FLUSHALL"])
+    assert.deepEqual(run(database, request), refused, request);
+  assert.equal(run(database, "GET k"), null);
 });
 
 test("S-04: a unit of work asks once whether it may write: a shard that is resumed meanwhile refuses with the reason", () => {

@@ -8,6 +8,7 @@
  */
 
 import { type Bytes, upperCase } from "../kernel/bytes.ts";
+import { OWNER_MOVES } from "../kernel/journal.ts";
 import type { RuleFault } from "./acl/rule-fault.ts";
 
 export class CommandError {
@@ -661,8 +662,12 @@ export function bitopNeedsTwoKeys(operation: string): CommandError {
   return new CommandError(`ERR BITOP ${operation} must be called with at least two source keys.`);
 }
 
+/** In a cluster. Clients of Redis know the word: the command can succeed later as it is. */
+export const databaseIsMoving = new CommandError(`TRYAGAIN Writes are refused: ${OWNER_MOVES}; try again`);
+
 /** Nothing new can be written: the disk is full. Wording of Redis for a failing append-only file. */
 export function diskRefusal(reason: string): CommandError {
+  if (reason === OWNER_MOVES) return databaseIsMoving;
   return new CommandError(`MISCONF Errors writing to the AOF file: ${reason}`);
 }
 

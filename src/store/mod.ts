@@ -23,7 +23,7 @@ export type {
 export { RedisCompat } from "./commands/redis-compat.ts";
 export { commands, findCommand } from "./commands/table.ts";
 export type { Database } from "./database.ts";
-export { CommandError, StoppedUnit, TransactionDiscarded } from "./errors.ts";
+export { CommandError, databaseIsMoving, StoppedUnit, TransactionDiscarded } from "./errors.ts";
 export { openSnapshotCheck, SNAPSHOT_CHECK_SEED_BYTES } from "./mutations/snapshot-check.ts";
 export { type DatabaseChange, readDatabaseChanges, writeDatabaseChange } from "./mutations/state/databases.ts";
 export type { DropReason, Listener, Push, Subscriber } from "./observe/pushes.ts";

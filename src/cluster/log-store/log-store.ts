@@ -41,6 +41,8 @@ export interface NodeRegistration {
   readonly clockMs: number;
   /** The last change of tenants at run time that it has; undefined: it can follow none. */
   readonly tenantsSeen?: number | undefined;
+  /** The check values of the keys of the cluster that it has, one after the other; absent: it has none. */
+  readonly keyChecks?: Buffer | undefined;
 }
 
 /**
@@ -90,6 +92,8 @@ export interface ShardView extends ShardEpoch {
   readonly writerFormat: number;
   /** Claims since it was last recovered. */
   readonly tries: number;
+  /** A command replaces its contents: its owner releases it, and nobody claims it. Absent: no. */
+  readonly isHeld?: boolean;
 }
 
 export interface ClusterView {

@@ -223,7 +223,9 @@ export class ClusterNode {
       this.#releaseAll(view);
       return;
     }
-    for (const shard of this.#all.own) this.shards.adopt(shard);
+    for (const shard of this.#all.own)
+      if (shard.isHeld === true) this.#letGo(shard);
+      else this.shards.adopt(shard);
     this.#claimable = this.#findClaimable();
     this.#claimNext();
     if (this.#mayClaim) this.#moveOne(view);
@@ -261,7 +263,8 @@ export class ClusterNode {
     const nowMs = this.#options.clock.monotonicMs();
     this.#noteUnreadable(this.#all.free.map(({ row }) => row));
     const turns = this.#all.free.filter(({ row, sinceMs }) => {
-      if (this.#isBroken(row) || this.#options.host.knows?.(row.shard) === false) return false;
+      if (row.isHeld === true || this.#isBroken(row)) return false;
+      if (this.#options.host.knows?.(row.shard) === false) return false;
       const rank = this.#placement.rankOf(row);
       if (rank === undefined) return false;
       // One that was recovered since is no reason to wait: its owner may have released it for this node.
@@ -322,9 +325,9 @@ export class ClusterNode {
 
   /** keeps (3) */
   #moveOne({ nodes }: ClusterView): void {
-    // A broken shard waits for a person, and must not keep the others from moving.
-    const isCalm = this.#all.isCalm((free) => this.#isBroken(free)) && this.#all.own.every((own) => this.#serves(own));
-    if (!isCalm) return;
+    // A broken shard waits for a person, and a held one for a command: they must not keep the others from moving.
+    const isExcused = (free: ShardView): boolean => free.isHeld === true || this.#isBroken(free);
+    const isCalm = this.#all.isCalm(isExcused) && this.#all.own.every((own) => this.#serves(own));
     if (!isCalm || this.shards.isMoving || this.#isMoveAnnounced) return;
     const { node, host, clock } = this.#options;
     const avoidedMs = clock.monotonicMs() - AVOIDED_MS;
@@ -346,6 +349,12 @@ export class ClusterNode {
   #serves({ shard, epoch }: ShardView): boolean {
     const own = this.shards.get(shard);
     return own?.epoch === epoch && own.state === "serving";
+  }
+
+  /** A shard that this node owns, and that nobody may own now. */
+  #letGo(shard: ShardView): void {
+    if (this.shards.get(shard.shard) === undefined) void this.shards.disown(shard);
+    else void this.shards.release(shard.shard, undefined);
   }
 
   #releaseAll({ nodes }: ClusterView): void {

@@ -38,7 +38,7 @@ export interface RegistrationOptions {
     readonly polls: Pick<LogStore, "watch">;
     readonly changes: Pick<LogStore, "register" | "declareDead">;
   };
-  readonly node: Pick<NodeRegistration, "name" | "address" | "format" | "tenantsSeen">;
+  readonly node: Pick<NodeRegistration, "name" | "address" | "format" | "tenantsSeen" | "keyChecks">;
   readonly file: LifeFile;
   readonly clock: Clock;
   readonly log: Log;

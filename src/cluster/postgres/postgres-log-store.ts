@@ -61,13 +61,13 @@ const laterClock = (reported: string, before: string): string =>
  */
 const REGISTER: Statement = {
   name: "larder-register",
-  text: `INSERT INTO larder.node AS n (name, life, address, format, clock_ms, schema_version, tenants_seen)
-    VALUES ($1::text, $2::uuid, $3::text, $4::int, $5::bigint, ${SCHEMA_VERSION}, $7::bigint)
+  text: `INSERT INTO larder.node AS n (name, life, address, format, clock_ms, schema_version, tenants_seen, key_checks)
+    VALUES ($1::text, $2::uuid, $3::text, $4::int, $5::bigint, ${SCHEMA_VERSION}, $7::bigint, $8::bytea)
     ON CONFLICT (name) DO UPDATE
       SET life = excluded.life, beat = CASE WHEN n.life = excluded.life THEN n.beat ELSE 0 END, is_dead = false,
           address = excluded.address, format = excluded.format, schema_version = excluded.schema_version,
           key_number = CASE WHEN n.life = excluded.life THEN n.key_number ELSE 0 END,
-          tenants_seen = excluded.tenants_seen,
+          tenants_seen = excluded.tenants_seen, key_checks = excluded.key_checks,
           clock_ms = ${laterClock("excluded.clock_ms", "n.clock_ms")}
       WHERE CASE WHEN n.life = excluded.life THEN NOT n.is_dead ELSE n.is_dead OR coalesce(n.life = $6::uuid, false) END
     RETURNING 1`,
@@ -99,8 +99,9 @@ const TENANTS = "(SELECT (to_jsonb(c) ->> 'tenants')::float8 FROM larder.cluster
 
 const SHARDS: Statement = {
   name: "larder-shards",
-  text: `SELECT id, epoch::float8 AS epoch, area, owner, owner_name, heir, pin, writer_format, tries, ${TENANTS} AS tenants
-    FROM larder.shard ORDER BY id`,
+  text: `SELECT id, epoch::float8 AS epoch, area, owner, owner_name, heir, pin, writer_format, tries,
+      coalesce((to_jsonb(s) ->> 'is_held')::boolean, false) AS is_held, ${TENANTS} AS tenants
+    FROM larder.shard s ORDER BY id`,
 };
 
 /**
@@ -121,7 +122,7 @@ const WATCH: Statement = {
           number, name, life, beat, is_dead, address, format, is_drained, key_number) ORDER BY name), '[]')
         FROM larder.node WHERE txid_visible_in_snapshot(changed, seen.snapshot) IS NOT TRUE) AS nodes,
       (SELECT coalesce(json_agg(json_build_array(
-          id, epoch, area, owner, owner_name, heir, pin, writer_format, tries) ORDER BY id), '[]')
+          id, epoch, area, owner, owner_name, heir, pin, writer_format, tries, is_held) ORDER BY id), '[]')
         FROM larder.shard
         WHERE changed >= coalesce(txid_snapshot_xmin(seen.snapshot), 0)
           AND changed < CASE WHEN seen.snapshot IS NULL THEN 9223372036854775807
@@ -147,7 +148,7 @@ const CLAIM: Statement = {
       floor_ms = CASE s.epoch WHEN $2::bigint THEN coalesce((
           SELECT ${laterClock("n.clock_ms", "s.floor_ms")} FROM larder.node n WHERE n.name = s.owner_name), s.floor_ms)
         ELSE s.floor_ms END
-    WHERE id = $1::int AND writer_format <= $4::int
+    WHERE id = $1::int AND writer_format <= $4::int AND NOT is_held
       AND ((epoch = $2::bigint AND NOT EXISTS (
               SELECT 1 FROM larder.node n WHERE n.life = s.owner AND NOT n.is_dead))
         OR (epoch = $2::bigint + 1 AND owner = $3::uuid))
@@ -314,6 +315,7 @@ interface ShardViewRow {
   readonly pin: string | null;
   readonly writer_format: number;
   readonly tries: number;
+  readonly is_held: boolean;
   readonly tenants: number | null;
 }
 
@@ -339,6 +341,7 @@ type ShardArray = readonly [
   pin: string | null,
   writerFormat: number,
   tries: number,
+  isHeld: boolean,
 ];
 
 interface WatchRow {
@@ -387,8 +390,8 @@ export class PostgresLogStore implements LogStore {
   }
 
   async register(node: NodeRegistration): Promise<boolean> {
-    const { name, life, formerLife, address, format, clockMs, tenantsSeen } = node;
-    const values = [name, life, address, format, clockMs, formerLife ?? null, tenantsSeen ?? null];
+    const { name, life, formerLife, address, format, clockMs, tenantsSeen, keyChecks } = node;
+    const values = [name, life, address, format, clockMs, formerLife ?? null, tenantsSeen ?? null, keyChecks ?? null];
     const rows = await this.#change(REGISTER, values);
     return rows.length > 0;
   }
@@ -422,7 +425,7 @@ export class PostgresLogStore implements LogStore {
         }),
       ),
       shards: shards.map(
-        ({ id, owner, owner_name, heir, pin, writer_format, tenants: _, ...shard }): ShardView => ({
+        ({ id, owner, owner_name, heir, pin, writer_format, is_held: isHeld, tenants: _, ...shard }): ShardView => ({
           ...shard,
           shard: id,
           owner: owner ?? undefined,
@@ -430,6 +433,7 @@ export class PostgresLogStore implements LogStore {
           heir: heir ?? undefined,
           pin: pin ?? undefined,
           writerFormat: writer_format,
+          ...(isHeld && { isHeld }),
         }),
       ),
     };
@@ -571,12 +575,24 @@ function nodeOf(columns: NodeArray): NumberedNode {
   return { number, name, life, beat, isDead, address, format, isDrained, keyNumber };
 }
 
-function shardOf([shard, epoch, area, owner, ownerName, heir, pin, writerFormat, tries]: ShardArray): ShardView {
+function shardOf([
+  shard,
+  epoch,
+  area,
+  owner,
+  ownerName,
+  heir,
+  pin,
+  writerFormat,
+  tries,
+  isHeld,
+]: ShardArray): ShardView {
   return {
     ...{ shard, epoch, area, writerFormat, tries },
     owner: owner ?? undefined,
     ownerName: ownerName ?? undefined,
     heir: heir ?? undefined,
     pin: pin ?? undefined,
+    ...(isHeld && { isHeld }),
   };
 }

@@ -21,7 +21,13 @@
  * key of the cluster opens. `is_removed`: its shard may still have its data.
  * `tenants` of the cluster is the version of the last such change, `tenants_seen`
  * of a node the version that it has; it is NULL for a node without the key.
- * `key_check` tells one key from another (`program/cluster/tenants/`).
+ * `key_check` tells one key from another (`program/cluster/tenants/`), and
+ * `key_checks` of a node are those of the keys that it has.
+ * `moving_to` of a tenant: no node accepts writes of it, until it is on that shard.
+ * `left_on`: that shard may still have its data from before. `moved` is the version
+ * of the last change of these, which seals nothing. Nobody claims a shard that
+ * `is_held`, because a command replaces its contents
+ * (`program/cluster/administer/move/`).
  *
  * `changed` is the transaction that last changed what other nodes read of a node or a shard
  * (`WATCH` in postgres-log-store.ts): triggers write it, so that no statement can forget it,
@@ -34,7 +40,7 @@ export const SCHEMA_VERSION = 6;
 /** The columns of a table that other nodes follow. A beat and a clock change all the time, and a snapshot concerns its owner only. */
 const WATCHED = {
   node: ["name", "life", "is_dead", "address", "format", "is_drained", "key_number"],
-  shard: ["id", "epoch", "area", "owner", "owner_name", "heir", "pin", "writer_format", "tries"],
+  shard: ["id", "epoch", "area", "owner", "owner_name", "heir", "pin", "writer_format", "tries", "is_held"],
 } as const;
 
 /**
@@ -87,7 +93,8 @@ CREATE TABLE larder.node (
   key_number int NOT NULL DEFAULT 0,
   tenants_seen bigint,
   number int NOT NULL GENERATED ALWAYS AS IDENTITY,
-  changed bigint NOT NULL DEFAULT 0
+  changed bigint NOT NULL DEFAULT 0,
+  key_checks bytea
 ) WITH (fillfactor = 20);
 CREATE TABLE larder.shard (
   id int PRIMARY KEY,
@@ -106,7 +113,8 @@ CREATE TABLE larder.shard (
   snapshot_parts int,
   snapshot_bytes bigint,
   are_tenants_known boolean NOT NULL DEFAULT false,
-  changed bigint NOT NULL DEFAULT 0
+  changed bigint NOT NULL DEFAULT 0,
+  is_held boolean NOT NULL DEFAULT false
 ) WITH (fillfactor = 20);
 CREATE TABLE larder.tenant (
   area text NOT NULL,
@@ -116,6 +124,9 @@ CREATE TABLE larder.tenant (
   sealed bytea,
   version bigint NOT NULL DEFAULT 0,
   is_removed boolean NOT NULL DEFAULT false,
+  moving_to int,
+  left_on int,
+  moved bigint NOT NULL DEFAULT 0,
   PRIMARY KEY (area, name)
 );
 CREATE TABLE larder.log (
@@ -177,9 +188,10 @@ ALTER TABLE larder.tenant ADD COLUMN definition jsonb, ADD COLUMN sealed bytea,
   [
     5,
     `
-ALTER TABLE larder.node ADD COLUMN number int NOT NULL GENERATED ALWAYS AS IDENTITY,
+ALTER TABLE larder.node ADD COLUMN key_checks bytea, ADD COLUMN number int NOT NULL GENERATED ALWAYS AS IDENTITY,
   ADD COLUMN changed bigint NOT NULL DEFAULT 0;
-ALTER TABLE larder.shard ADD COLUMN changed bigint NOT NULL DEFAULT 0;
+ALTER TABLE larder.shard ADD COLUMN is_held boolean NOT NULL DEFAULT false, ADD COLUMN changed bigint NOT NULL DEFAULT 0;
+ALTER TABLE larder.tenant ADD COLUMN moving_to int, ADD COLUMN left_on int, ADD COLUMN moved bigint NOT NULL DEFAULT 0;
 ${WATCHING}`,
   ],
 ]);

@@ -447,6 +447,7 @@ function readNew(body: unknown, kind: TenantKind): { name: string; description: 
   if (typeof body !== "object" || body === null || Array.isArray(body)) throw malformed;
   const { name, ...description }: { name?: unknown } = body;
   if (typeof name !== "string") throw malformed;
-  if (!isDescribed[kind] && Object.keys(description).length > 0) throw malformed;
+  const isUnknown = Object.keys(description).some((field) => field !== "shard");
+  if (!isDescribed[kind] && isUnknown) throw malformed;
   return { name, description };
 }

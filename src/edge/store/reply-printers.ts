@@ -7,9 +7,9 @@
  *     refuses the answer of a command that has changed something.
  */
 import type { Bytes } from "../../kernel/bytes.ts";
-import { CommandError, type Reply, StoppedUnit } from "../../store/mod.ts";
+import { CommandError, databaseIsMoving, type Reply, StoppedUnit } from "../../store/mod.ts";
 import { findError, type ReplyPrinter } from "../../store/reply/mod.ts";
-import { busy, type RequestFailure } from "../errors.ts";
+import { busy, type RequestFailure, storeMoves } from "../errors.ts";
 import type { HttpRequest } from "../handler.ts";
 import { BUDGETED_REPLY_BYTES_MIN } from "../limits/held-bytes.ts";
 import { COMMAND_FAILED_STATUS, statusOf } from "../respond.ts";
@@ -29,12 +29,16 @@ interface PrintedCall {
   readonly replyBytesMax: number;
 }
 
-const BUSY_STATUS = statusOf(busy.kind);
 const serverBusy = new CommandError(busy.text);
 
-/** Whether a command or a transaction was refused or undone because its reply has no room now. */
-export function isBusy(error: CommandError): boolean {
-  return error === serverBusy || (error instanceof StoppedUnit && error.reason === serverBusy);
+/**
+ * The refusal of a request whose only command, or whose transaction, can succeed later as it is: its reply has no room now,
+ * or its database moves. Undefined for all other errors.
+ */
+export function lateFailureOf(error: CommandError): RequestFailure | undefined {
+  if (error === databaseIsMoving) return storeMoves;
+  const isBusy = error === serverBusy || (error instanceof StoppedUnit && error.reason === serverBusy);
+  return isBusy ? busy : undefined;
 }
 
 /** Counts bytes of a reply that can still be refused. */
@@ -90,7 +94,9 @@ export class CommandPrinter implements ReplyPrinter<Answer> {
 
   #failed(error: CommandError): Answer {
     const { format } = this.#call;
-    if (isBusy(error)) return { status: BUSY_STATUS, contentType: format.contentType, body: "", failure: busy };
+    const failure = lateFailureOf(error);
+    if (failure !== undefined)
+      return { status: statusOf(failure.kind), contentType: format.contentType, body: "", failure };
     const body = format.finish(format.error(error), Number.POSITIVE_INFINITY);
     return this.#held({ status: COMMAND_FAILED_STATUS, contentType: format.contentType, body });
   }

@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { VirtualClock } from "../../kernel/clock.virtual.ts";
 import { Turns } from "../../kernel/turns.ts";
-import { CommandError } from "../../store/errors.ts";
+import { CommandError, databaseIsMoving } from "../../store/errors.ts";
 import { type Caller, type CommandRequest, type Database, type Reply, TransactionDiscarded } from "../../store/mod.ts";
 import type { ReplyPrinter } from "../../store/reply/mod.ts";
 import { errorReply, ok } from "../../store/reply/reply.ts";
@@ -104,6 +104,27 @@ test("answers with a late reply or error when it arrives", async () => {
   assert.equal(pipeline.body, '[{"result":"a"},{"error":"ERR empty pipeline command"},{"result":1}]');
   const transaction = whole(await later.handle(request("/multi-exec", '[["A"]]')));
   assert.equal(transaction.body, '[{"result":"OK"}]');
+});
+
+test("a command or a transaction that a database refuses while it moves is 503 with Retry-After", async () => {
+  const text = "TRYAGAIN Writes are refused: the data is moving to another shard; try again";
+  const moving = area({
+    command: () => errorReply(databaseIsMoving),
+    pipeline: () => ["a", errorReply(databaseIsMoving)],
+    transaction: () => {
+      throw new TransactionDiscarded(databaseIsMoving);
+    },
+  });
+  for (const [path, body] of [
+    ["/", '["SET","k","v"]'],
+    ["/multi-exec", '[["SET","k","v"]]'],
+  ] as const) {
+    const { status, headers, body: answer } = whole(await moving.handle(request(path, body)));
+    assert.deepEqual([status, answer], [503, JSON.stringify({ error: text })], path);
+    assert.equal(headers[headers.indexOf("Retry-After") + 1], "1");
+  }
+  const pipeline = whole(await moving.handle(request("/pipeline", '[["GET","k"],["SET","k","v"]]')));
+  assert.deepEqual([pipeline.status, pipeline.body], [200, JSON.stringify([{ result: "a" }, { error: text }])]);
 });
 
 test("a discarded transaction is 400 with its first error, thrown early or late", async () => {

@@ -13,7 +13,6 @@ import { CommandError, type Database, type Reply, TransactionDiscarded } from ".
 import { errorReply } from "../../store/reply/mod.ts";
 import { type Grant, type TokenOwner, type TokenTable, tokenOwnerOf } from "../auth.ts";
 import {
-  busy,
   emptyCommand,
   emptyPipeline,
   emptyTransaction,
@@ -37,7 +36,7 @@ import { parseBatch, parseCommand } from "./json-commands.ts";
 import { type BatchCommand, InvalidCommand } from "./json-reader.ts";
 import { LONG_BODY_BYTES_MIN, readCommandWithValue } from "./long/value-request.ts";
 import { appendQueryWords, findTokenParameter, pathWords, splitTarget, type Target } from "./path-command.ts";
-import { type Answer, BatchPrinter, CommandPrinter, isBusy } from "./reply-printers.ts";
+import { type Answer, BatchPrinter, CommandPrinter, lateFailureOf } from "./reply-printers.ts";
 import {
   chooseFormat,
   HttpCaller,
@@ -316,7 +315,7 @@ export class StoreArea implements HttpService {
 }
 
 function failureOfTransaction({ error }: TransactionDiscarded): RequestFailure {
-  return isBusy(error) ? busy : new RequestFailure("bad request", error.text);
+  return lateFailureOf(error) ?? new RequestFailure("bad request", error.text);
 }
 
 /** A1 and A7: path, then body, then query (A1.path, A1.body, A1.query). */

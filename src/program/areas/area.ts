@@ -20,7 +20,7 @@ import type { LuaLimits } from "../../store/mod.ts";
 import type { RowPlacement, VectorLimits } from "../../vector/mod.ts";
 import type { ForwardingKeys, ShardClaim, ShardEvent, ShardPlan } from "../cluster/shard-plan.ts";
 import type { EventOutput } from "../events/reporter.ts";
-import type { AreaTenant, TenantChanges } from "./area-tenant.ts";
+import type { AreaTenant, PlacedTenant, TenantChanges } from "./area-tenant.ts";
 
 export const areaNames = ["store", "messaging", "vector"] as const;
 
@@ -207,9 +207,10 @@ export interface AreaControl {
   replaceKeys(keys: ForwardingKeys): Promise<void>;
   /**
    * Of a node of a cluster. Resolves when the tokens are those of the changes on each shard that the node serves, and will be
-   * on one that it opens, with the names of the removed tenants of whom a served shard has no data any more, durably.
+   * on one that it opens, with the removed tenants, and those that have left, of whom a served shard has no data any more,
+   * durably.
    */
-  changeTenants(changes: TenantChanges): Promise<readonly string[]>;
+  changeTenants(changes: TenantChanges): Promise<readonly PlacedTenant[]>;
   /** A shard will be released soon: ends its open segment, so that its next owner can read that before. */
   prepareRelease(shard: number): Promise<void>;
   /**

@@ -126,6 +126,19 @@ test("a suspended shard refuses writes with the reason of the fence", async () =
   assert.deepEqual([journal.refusal, journal.refusalOf({ journalBytes: 0 })], [undefined, undefined]);
 });
 
+test("a tenant that is held is refused with its own reason, and others write", async () => {
+  const fence = new TestFence();
+  const { journal } = await openJournal(fence);
+  const [held, other] = [{ journalBytes: 0 }, { journalBytes: 0 }];
+  journal.hold(held, "it moves");
+  assert.deepEqual(
+    [journal.refusalOf(held), journal.refusalOf(other), journal.refusal],
+    ["it moves", undefined, undefined],
+  );
+  journal.hold(held, undefined);
+  assert.equal(journal.refusalOf(held), undefined);
+});
+
 test("with a renewal for each reply, replies of a connection leave in order and each after its own renewal", async () => {
   const fence = Object.assign(new TestFence(), { confirms: true });
   const { opened, journal } = await openJournal(fence);

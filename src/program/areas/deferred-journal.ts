@@ -46,6 +46,8 @@ export class DeferredJournal implements Journal {
   readonly #fence: JournalFence | undefined;
   #journal: FileJournal | undefined;
   #isClosed = false;
+  /** Owners that may not write now, with the reason. */
+  readonly #held = new Map<FrameOwner, string>();
   /** The position of an engine that stores nothing. */
   #end = 0;
 
@@ -110,6 +112,14 @@ export class DeferredJournal implements Journal {
   }
 
   refusalOf(owner: FrameOwner): string | undefined {
-    return this.#isClosed ? STOPPING : (this.#fence?.reason ?? this.#journal?.refusalOf(owner));
+    if (this.#isClosed) return STOPPING;
+    const held = this.#held.size === 0 ? undefined : this.#held.get(owner);
+    return held ?? this.#fence?.reason ?? this.#journal?.refusalOf(owner);
+  }
+
+  /** From now on an owner may not write for this reason; undefined: it may again. */
+  hold(owner: FrameOwner, reason: string | undefined): void {
+    if (reason === undefined) this.#held.delete(owner);
+    else this.#held.set(owner, reason);
   }
 }

@@ -39,7 +39,7 @@ import type {
   OpenPorts,
 } from "./area.ts";
 import type { AreaPersistence } from "./area-persistence.ts";
-import type { TenantChanges } from "./area-tenant.ts";
+import type { PlacedTenant, TenantChanges } from "./area-tenant.ts";
 import { refusingService } from "./refusing-service.ts";
 
 export interface ListeningAreaOptions {
@@ -145,7 +145,7 @@ export class ListeningArea implements AreaApi, AreaControl {
     this.#options.shard?.forwarding?.replaceKeys(keys);
   }
 
-  async changeTenants(changes: TenantChanges): Promise<readonly string[]> {
+  async changeTenants(changes: TenantChanges): Promise<readonly PlacedTenant[]> {
     return (await this.#options.shard?.tenants.change(changes)) ?? [];
   }
 

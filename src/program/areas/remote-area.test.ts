@@ -19,7 +19,7 @@ function echoingArea(steps: string[]): AreaApi {
       confirmed: async ({ shard, id }) => note("confirmed", `${shard} ${id}`),
       follow: async ({ shard, owner }) => note("follow", `${shard} ${owner.kind}`),
       replaceKeys: async ({ offered }) => note("replaceKeys", offered.name),
-      changeTenants: async ({ removed }) => removed.map(({ name }) => name),
+      changeTenants: async ({ removed }) => removed,
       prepareRelease: async (shard) => note("prepareRelease", String(shard)),
       release: async ({ shard, graceMs }) => note("release", `${shard} ${graceMs}`),
       close: async (graceMs) => note("close", graceMs),
@@ -61,8 +61,8 @@ test("calls every part of an area across threads", async () => {
   const { control, data, snapshots } = ends.remote;
   assert.deepEqual(await control.bind(), { port: 8_080, respPort: undefined });
   assert.deepEqual(await control.figures(), []);
-  const changes = { put: [], closed: [], removed: [{ name: "old", shard: 4 }] };
-  assert.deepEqual(await control.changeTenants(changes), ["old"]);
+  const changes = { put: [], closed: [], removed: [{ name: "old", shard: 4 }], left: [] };
+  assert.deepEqual(await control.changeTenants(changes), [{ name: "old", shard: 4 }]);
   assert.deepEqual(await data.tenantNames(), ["main"]);
   await data.setTokens({ name: "second", tokens: [] });
   await data.dropTenant("second");

@@ -32,7 +32,7 @@ import { type LabelledSnapshot, Metrics } from "../../kernel/metrics.ts";
 import { shardDirectory } from "../../persistence/data-directory.ts";
 import { FORMAT } from "../../persistence/journal/file-format.ts";
 import { type AreaName, areaNames, type FollowedShard } from "../areas/area.ts";
-import type { TenantChanges } from "../areas/area-tenant.ts";
+import type { AreaTenant, PlacedTenant, TenantChanges } from "../areas/area-tenant.ts";
 import { StartRefusal } from "../refusal.ts";
 import type { RunSettings } from "../settings/run-settings.ts";
 import type { TenantAdministration } from "../tenants/administration.ts";
@@ -61,11 +61,18 @@ import { sparseLog } from "./sparse-log.ts";
 import { MemberStandbys } from "./standby/member-standbys.ts";
 import { type NodeMemory, reportMemory } from "./status/node-memory.ts";
 import { ClusterAdministration } from "./tenants/cluster-administration.ts";
-import type { ClusterKey } from "./tenants/cluster-key.ts";
-import { openKey, readTenantIndex } from "./tenants/open-tenants.ts";
+import type { ClusterKeys } from "./tenants/cluster-key.ts";
+import { openKeys, readTenantIndex } from "./tenants/open-tenants.ts";
 import { KEY_IS_MISSING, RunTimeTenants } from "./tenants/run-time-tenants.ts";
 import { assignTenants, noteTenants, type TenantNames, type TenantShards } from "./tenants/tenant-shards.ts";
-import { forgetTenant, hasTenantRow, nodesLacking, readTenants, reportTenants } from "./tenants/tenant-table.ts";
+import {
+  forgetLeftTenant,
+  forgetTenant,
+  hasTenantRow,
+  nodesLacking,
+  readTenants,
+  reportTenants,
+} from "./tenants/tenant-table.ts";
 
 /** The areas of the server, with their shards. */
 export interface ClusterAreas {
@@ -76,7 +83,7 @@ export interface ClusterAreas {
   /** Ends the service of a shard: everything that it accepted is committed. */
   release(area: AreaName, shard: number): Promise<void>;
   /** See `AreaControl.changeTenants`. */
-  changeTenants(area: AreaName, changes: TenantChanges): Promise<readonly string[]>;
+  changeTenants(area: AreaName, changes: TenantChanges): Promise<readonly PlacedTenant[]>;
   /** The tenants that an open shard has data of. */
   tenantNames(area: AreaName, shard: number): Promise<readonly string[]>;
   /** A renewal has returned that was sent after the event of the shard with this number. */
@@ -98,9 +105,7 @@ export interface MemberOptions {
   /** Of the process, locked. */
   readonly dataDirectory: string;
   /** Those that the settings list. */
-  readonly tenants: TenantNames;
-  /** Their tokens. */
-  readonly tokens: Readonly<Record<AreaName, ReadonlySet<string>>>;
+  readonly tenants: Readonly<Record<AreaName, readonly AreaTenant[]>>;
   readonly log: Log;
 }
 
@@ -129,7 +134,9 @@ export class ClusterMember implements ShardHost {
   readonly #connection: ConnectionPlan;
   readonly #facts: ClusterFacts;
   readonly #tenants: TenantShards;
-  readonly #key: ClusterKey | undefined;
+  readonly #keysOfTenants: ClusterKeys | undefined;
+  /** The names of the tenants that the settings list. */
+  readonly #listed: TenantNames;
   /** Those that were made at run time. */
   readonly #made: RunTimeTenants;
   /** For them. */
@@ -161,7 +168,7 @@ export class ClusterMember implements ShardHost {
       facts: ClusterFacts;
       tenants: TenantShards;
       file: LifeFile;
-      key: ClusterKey | undefined;
+      keys: ClusterKeys | undefined;
     },
   ) {
     this.#options = options;
@@ -169,7 +176,8 @@ export class ClusterMember implements ShardHost {
     this.#facts = parts.facts;
     this.#tenants = parts.tenants;
     this.#file = parts.file;
-    this.#key = parts.key;
+    this.#keysOfTenants = parts.keys;
+    this.#listed = namesOf(options.tenants);
     this.#session = this.#newSession(TENANTS_PATIENCE_MS);
     this.#made = this.#makeTenants();
     this.#standbys = new MemberStandbys({
@@ -191,12 +199,14 @@ export class ClusterMember implements ShardHost {
     const place = { plan: connection, place: clusterPlaceOf(run) };
     const upgrade = (): Promise<number> => upgradeTables(place);
     const facts = await readClusterFacts(connection, { place: place.place, log, upgrade });
-    const key = await withSession(connection, place.place, (session) => openKey(session, run, facts.id));
+    const keys = await withSession(connection, place.place, (session) => openKeys(session, run, facts.id));
     const file = await openNodeFile(dataDirectory, facts.id);
-    const assigned = await withSession(connection, place.place, (session) => assignTenants(session, place, tenants));
+    const assigned = await withSession(connection, place.place, (session) =>
+      assignTenants(session, place, namesOf(tenants)),
+    );
     for (const { shard } of areaNames.flatMap((area) => facts.shards[area]))
       mkdirSync(shardDirectory(dataDirectory, shard), { recursive: true, mode: DIRECTORY_MODE });
-    const member = new ClusterMember(options, { connection, facts, tenants: assigned, file, key });
+    const member = new ClusterMember(options, { connection, facts, tenants: assigned, file, keys });
     try {
       await member.#made.load();
       member.#assertOwnTokens();
@@ -209,13 +219,15 @@ export class ClusterMember implements ShardHost {
 
   /** Two tenants with the same token could not be told apart, and their shard would not open. */
   #assertOwnTokens(): void {
-    for (const area of areaNames)
+    for (const area of areaNames) {
+      const own = new Set(this.#options.tenants[area].flatMap(({ tokens }) => tokens.map(({ token }) => token)));
       for (const { name, tenant } of this.#made.of(area))
-        if (tenant?.tokens.some(({ token }) => this.#options.tokens[area].has(token)) === true)
+        if (tenant?.tokens.some(({ token }) => own.has(token)) === true)
           throw new StartRefusal(
             `The configuration gives another tenant a token of ${name}, which was made at run time in the area ${area}: give each its own`,
             2,
           );
+    }
   }
 
   get name(): string {
@@ -239,7 +251,7 @@ export class ClusterMember implements ShardHost {
 
   #planOf(area: AreaName, { shard, hashSeed }: ShardFacts): ShardPlan {
     const isOnly = this.#facts.shards[area].length === 1;
-    const tenants = this.#options.tenants[area].filter((name) => this.#tenants[area].get(name) === shard);
+    const tenants = this.#listed[area].filter((name) => this.#tenants[area].get(name) === shard);
     return {
       shard,
       tenants: isOnly ? undefined : tenants,
@@ -269,11 +281,13 @@ export class ClusterMember implements ShardHost {
 
   /** Why the node is not ready, besides the states of its areas. */
   get reasons(): readonly string[] {
-    return areaNames.flatMap((area) => {
+    const unopened = this.#made.unopened.map((tenant) => `the secrets of ${tenant} cannot be opened with the key`);
+    const states = areaNames.flatMap((area) => {
       const all = this.shardFigures(area);
       const nameOf = ({ shard }: ShardFigures): string => (all.length === 1 ? area : `${area} (shard ${shard})`);
       return all.map((figures) => reasonOf(nameOf(figures), figures)).filter((reason) => reason !== undefined);
     });
+    return [...states, ...unopened];
   }
 
   /** The metrics that only a node of a cluster has. */
@@ -283,10 +297,10 @@ export class ClusterMember implements ShardHost {
 
   /** The calls of the admin port about tenants. `configured`: those of the configuration. */
   administration(configured: TenantAdministration): TenantCalls {
-    const { run, tenants: listed } = this.#options;
+    const { run } = this.#options;
     return new ClusterAdministration({
       place: { plan: this.#connection, place: clusterPlaceOf(run), patienceMs: TENANTS_PATIENCE_MS },
-      ...{ key: this.#key, tenants: this.#made, configured, listed, clock: systemClock },
+      ...{ keys: this.#keysOfTenants, tenants: this.#made, configured, listed: this.#listed, clock: systemClock },
       shardsOf: (area) => this.shardsOf(area),
       hasRow: async (area, name) => hasTenantRow(this.#tenantSession, area, name),
       lacking: async (version) => nodesLacking(this.#tenantSession, version),
@@ -317,10 +331,11 @@ export class ClusterMember implements ShardHost {
       note: (life, keyNumber) => changesStore.noteKey(life, keyNumber),
       log,
     });
-    const tenantsSeen = this.#key === undefined ? undefined : this.#made.settledVersion;
+    const tenantsSeen = this.#keysOfTenants === undefined ? undefined : this.#made.settledVersion;
+    const keyChecks = this.#keysOfTenants?.checks;
     this.#node = await ClusterNode.start({
       stores,
-      node: { name, address: printNodeAddress(address), format: FORMAT, tenantsSeen },
+      node: { name, address: printNodeAddress(address), format: FORMAT, tenantsSeen, keyChecks },
       file: this.#file,
       clock: systemClock,
       leaseClock: machineClock,
@@ -476,7 +491,7 @@ export class ClusterMember implements ShardHost {
   }
 
   #makeTenants(): RunTimeTenants {
-    const { run, tenants: listed, log } = this.#options;
+    const { run, tenants, log } = this.#options;
     const rules = indexRulesOf(run);
     return new RunTimeTenants({
       source: {
@@ -485,8 +500,10 @@ export class ClusterMember implements ShardHost {
           if (this.#node !== undefined) await reportTenants(this.#tenantSession, this.#node.life, version);
         },
         forget: async (row) => forgetTenant(this.#tenantSession, row),
+        forgetLeft: async (row) => forgetLeftTenant(this.#tenantSession, row),
       },
-      ...{ key: this.#key, listed, clock: systemClock, log },
+      ...{ key: this.#keysOfTenants, listed: this.#listed, clock: systemClock, log },
+      listedTenant: (area, name) => tenants[area].find((tenant) => tenant.name === name),
       readIndex: (definition) => readTenantIndex(definition, rules),
       knows: (shard) => this.knows(shard),
       lost: () => this.#node?.lose(KEY_IS_MISSING),
@@ -571,4 +588,9 @@ export class ClusterMember implements ShardHost {
     if (this.#areas === undefined) throw new Error("The node has not joined");
     return this.#areas;
   }
+}
+
+function namesOf(tenants: MemberOptions["tenants"]): TenantNames {
+  const of = (area: AreaName): readonly string[] => tenants[area].map(({ name }) => name);
+  return { store: of("store"), vector: of("vector"), messaging: of("messaging") };
 }

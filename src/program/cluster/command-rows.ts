@@ -142,6 +142,21 @@ export const clusterRows: readonly CommandRow[] = [
     },
   },
   {
+    words: "cluster move-tenant",
+    group: "Cluster",
+    operands: ["<area>/<tenant>", "<shard>"],
+    options: [],
+    meaning:
+      "moves a database or an index to a shard that has no others, while nodes run; its writes are refused meanwhile, and the command prints how long that was",
+    example: "larder cluster move-tenant store/shop 4 --cluster postgres://larder@127.0.0.1/larder",
+    mainSettings,
+    defaults: "serve",
+    async run(call) {
+      const { moveTenant } = await import("./administer/move/move-tenant.ts");
+      return moveTenant(connectionOf(call), call.operands, call.print);
+    },
+  },
+  {
     words: "cluster rotate-key",
     group: "Cluster",
     operands: [],

@@ -77,6 +77,7 @@ export const clusterCombinations: readonly Combination[] = [
       "clusterReads",
       "clusterAddress",
       "clusterKey",
+      "clusterKeyOld",
       "engineThreads",
       "ownerHeader",
       "standby",
@@ -89,6 +90,7 @@ export const clusterCombinations: readonly Combination[] = [
         ...(settings.clusterReads === "lease" ? [] : [origins.clusterReads]),
         ...(settings.clusterAddress === undefined ? [] : [origins.clusterAddress]),
         ...(settings.clusterKey === undefined ? [] : [origins.clusterKey]),
+        ...(settings.clusterKeyOld === undefined ? [] : [origins.clusterKeyOld]),
         ...(settings.engineThreads === 1 ? [] : [origins.engineThreads]),
         ...(settings.ownerHeader ? [origins.ownerHeader] : []),
         ...(settings.standby ? [] : [origins.standby]),
@@ -96,6 +98,18 @@ export const clusterCombinations: readonly Combination[] = [
       return idle.map(
         ({ place }) => `${place} has no effect without ${clusterPlaceOf(run)}: set that as well, or leave it out`,
       );
+    },
+  },
+  {
+    reads: ["clusterKey", "clusterKeyOld"],
+    problemsOf({ settings, origins }) {
+      const { clusterKey, clusterKeyOld } = settings;
+      if (clusterKeyOld === undefined) return [];
+      const { place } = origins.clusterKeyOld;
+      if (clusterKey === undefined)
+        return [`${place} has no effect without ${origins.clusterKey.place}: set that as well`];
+      if (clusterKey !== clusterKeyOld) return [];
+      return [`${place} is the same key as ${origins.clusterKey.place}: leave it out, or set it to the key before`];
     },
   },
   {

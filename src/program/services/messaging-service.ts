@@ -100,13 +100,14 @@ export class MessagingService implements AreaService {
     measureTenants(metrics, () => this.#messaging.engine.state.users);
   }
 
-  async open({ made, removed }: TenantsAtOpen = NO_TENANTS): Promise<void> {
+  async open({ made, removed, elsewhere }: TenantsAtOpen = NO_TENANTS): Promise<void> {
     const { plan, persistence } = this.#context;
     const storage = await persistence.recover(this.#storageHooks);
     if (storage === undefined || plan.directory === undefined) await this.#openInMemory();
     else await this.#openStored(storage, plan.directory);
     for (const name of removed) await this.dropTenant(name);
-    for (const tenant of [...plan.tenants, ...made]) await this.setTokens(tenant);
+    const listed = plan.tenants.filter(({ name }) => !elsewhere.includes(name));
+    for (const tenant of [...listed, ...made]) await this.setTokens(tenant);
     this.#messaging.engine.start();
     this.#check?.start();
   }

@@ -10,6 +10,7 @@ import { REPLY_BYTES_MAX, StoreArea } from "../../edge/store/routes.ts";
 import { SyncTokens } from "../../edge/store/sync-token.ts";
 import { followUsers } from "../../edge/store/user-tokens.ts";
 import { systemClock } from "../../kernel/clock.ts";
+import { OWNER_MOVES } from "../../kernel/journal.ts";
 import { secretBytes, systemRandom } from "../../kernel/random.ts";
 import { openSnapshotCheck, RedisCompat, type RespFigures, SNAPSHOT_CHECK_SEED_BYTES, Store } from "../../store/mod.ts";
 import { type AreaTenant, NO_TENANTS, type TenantsAtOpen } from "../areas/area-tenant.ts";
@@ -87,8 +88,9 @@ export class StoreService implements AreaService {
     measureTenants(context.metrics, () => this.#store.databases);
   }
 
-  async open({ made, removed }: TenantsAtOpen = NO_TENANTS): Promise<void> {
+  async open({ made, removed, elsewhere }: TenantsAtOpen = NO_TENANTS): Promise<void> {
     const { plan, persistence } = this.#context;
+    const listed = plan.tenants.filter(({ name }) => !elsewhere.includes(name));
     this.#store.beginRecovery();
     await persistence.recover({
       apply: (frame, place) => this.#store.replay(frame, place),
@@ -98,7 +100,7 @@ export class StoreService implements AreaService {
       applied: () => this.#store.endRecovery(),
     });
     for (const name of removed) await this.dropTenant(name);
-    for (const tenant of [...plan.tenants, ...made]) await this.setTokens(tenant);
+    for (const tenant of [...listed, ...made]) await this.setTokens(tenant);
     this.#checkHeap();
     this.#stops.push(this.#store.startExpiryCycle());
     this.#isServing = true;
@@ -171,8 +173,9 @@ export class StoreService implements AreaService {
     return this.#store.databaseNames;
   }
 
-  async setTokens({ name, tokens }: AreaTenant): Promise<void> {
+  async setTokens({ name, tokens, isMoving }: AreaTenant): Promise<void> {
     const database = this.#store.database(name);
+    this.#context.persistence.journal.hold(database, isMoving === true ? OWNER_MOVES : undefined);
     await this.#store.whenSafe();
     this.#context.tokens.replaceTenant(name, tokens);
     followUsers(database, { tokens: this.#context.tokens, streams: this.http.streams });

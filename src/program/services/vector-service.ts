@@ -5,6 +5,7 @@
 
 import { VectorArea } from "../../edge/vector/area.ts";
 import { systemClock } from "../../kernel/clock.ts";
+import { OWNER_MOVES } from "../../kernel/journal.ts";
 import { secretText, systemRandom } from "../../kernel/random.ts";
 import { noSpaceText } from "../../persistence/disk/disk.ts";
 import { fileDisk } from "../../persistence/disk/file-disk.ts";
@@ -105,9 +106,9 @@ export class VectorService implements AreaService {
     measureTenants(metrics, () => [...this.#engine.indexes].map(({ state }) => state));
   }
 
-  async open({ made, removed }: TenantsAtOpen = NO_TENANTS): Promise<void> {
+  async open({ made, removed, elsewhere }: TenantsAtOpen = NO_TENANTS): Promise<void> {
     const { plan, log, persistence } = this.#context;
-    this.#tenants = [...plan.tenants, ...made];
+    this.#tenants = [...plan.tenants.filter(({ name }) => !elsewhere.includes(name)), ...made];
     await this.#openRowFiles();
     await persistence.recover({ apply: (frame) => this.#engine.replay(frame), settle: () => this.#engine.settle() });
     if (plan.directory !== undefined) this.#cache = new GraphCache(graphFiles(fileDisk, plan.directory), log);
@@ -154,7 +155,8 @@ export class VectorService implements AreaService {
     });
     try {
       const tuning = { recallTarget: index.recallTarget, rows: this.#rowsOf(tenant) };
-      this.#engine.define(name, index.definition, embedders, tuning);
+      const { state } = this.#engine.define(name, index.definition, embedders, tuning);
+      this.#context.persistence.journal.hold(state, tenant.isMoving === true ? OWNER_MOVES : undefined);
     } catch (fault) {
       await embedders.close();
       throw fault instanceof DefinitionMismatch ? new StartRefusal(sentence(fault.message)) : fault;

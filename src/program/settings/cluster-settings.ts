@@ -96,6 +96,17 @@ export const clusterSettingRows = {
     secret: true,
     parse: parseClusterKey,
   },
+  clusterKeyOld: {
+    group: "Cluster",
+    environment: ["LARDER_CLUSTER_KEY_OLD"],
+    argument: "<key>",
+    meaning:
+      "Key of the cluster before LARDER_CLUSTER_KEY, while larder cluster change-key has not run, and until each node is started again: what is sealed with either is opened",
+    default: undefined,
+    defaultMeaning: "none",
+    secret: true,
+    parse: parseClusterKey,
+  },
   clusterNode: {
     group: "Cluster",
     flag: "--cluster-node",

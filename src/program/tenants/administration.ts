@@ -19,6 +19,7 @@ import {
   tenantKinds,
 } from "../../edge/admin/routes.ts";
 import {
+  shardNeedsCluster,
   tenantDescriptionRefused,
   tenantExists,
   tenantHasOldData,
@@ -120,6 +121,7 @@ export class TenantAdministration implements TenantCalls {
     return this.#inTurn(async () => {
       const tenants = this.#tenants[kind];
       if (!TENANT_NAME.test(name)) throw tenantNameMalformed(TENANT_NAME_RULE);
+      if ("shard" in description) throw shardNeedsCluster;
       const { tenant, stored } = describeNewTenant(kind, description, this.indexRules);
       if (tenants.has(name)) throw tenantExists(tenantNouns[kind], name);
       if (tenants.size >= TENANTS_MAX) throw tooManyTenants(kind, TENANTS_MAX);

@@ -65,6 +65,13 @@ const indexDescription: readonly CommandOption[] = [
   },
 ];
 
+const shardOption: CommandOption = {
+  name: "shard",
+  flag: "--shard",
+  argument: "<number>",
+  meaning: "in a cluster, the shard that it lives on; by default the one with the fewest of its kind",
+};
+
 export const tenantWords: readonly KindWords[] = [
   { kind: "databases", word: "db", noun: "database", article: "a", example: "sessions", description: [] },
   { kind: "indexes", word: "index", noun: "index", article: "an", example: "docs", description: indexDescription },
@@ -94,7 +101,7 @@ function rowsOf(words: KindWords): readonly CommandRow[] {
       ...shared,
       words: `${word} create`,
       operands: ["<name>"],
-      options: [...description, devOption, jsonOption],
+      options: [...description, shardOption, devOption, jsonOption],
       meaning: `creates ${article} ${noun} in the running server and prints its tokens`,
       example: `larder ${word} create ${example}`,
       async run({ run, operands: [name = ""], options, print }) {

@@ -99,7 +99,7 @@ export async function tokensOf(run: RunSettings, { kind, name, options }: NamedT
   return fieldLines({ name, ...Object.fromEntries(values) }, options);
 }
 
-/** The fields of a new index, for the body of the request. */
+/** The fields of a new tenant besides its name, for the body of the request. */
 function descriptionIn(options: ReadonlyMap<string, string>): Readonly<Record<string, unknown>> {
   const text = (name: string): string | undefined => options.get(name);
   const dimension = text("dimension");
@@ -108,10 +108,10 @@ function descriptionIn(options: ReadonlyMap<string, string>): Readonly<Record<st
   const sparseEmbedding = text("sparse embedding");
   const recallTarget = text("recall target");
   const rows = text("rows");
+  const shard = text("shard");
   return {
     ...(text("type") !== undefined && { type: text("type") }),
-    // Not a number: the server refuses the text and names the field.
-    ...(dimension !== undefined && { dimension: /^\d{1,9}$/.test(dimension) ? Number(dimension) : dimension }),
+    ...(dimension !== undefined && { dimension: numberIn(dimension) }),
     ...(text("similarity") !== undefined && { similarity: text("similarity") }),
     ...((model !== undefined || provider !== undefined) && {
       embedding: { ...(model !== undefined && { model }), ...(provider !== undefined && { provider }) },
@@ -119,7 +119,13 @@ function descriptionIn(options: ReadonlyMap<string, string>): Readonly<Record<st
     ...(sparseEmbedding !== undefined && { sparseEmbedding }),
     ...(recallTarget !== undefined && { recallTarget }),
     ...(rows !== undefined && { rows }),
+    ...(shard !== undefined && { shard: numberIn(shard) }),
   };
+}
+
+/** Another text than that of a number as it is: the server refuses it and names the field. */
+function numberIn(text: string): number | string {
+  return /^\d{1,9}$/.test(text) ? Number(text) : text;
 }
 
 function modelOf(embedding: unknown): unknown {

@@ -94,7 +94,7 @@ test("the name of a role is an identifier, whatever it has", () => {
     'GRANT SELECT, INSERT, UPDATE ON larder.node TO "a""; DROP TABLE larder.log; --";',
     'GRANT SELECT, UPDATE ON larder.shard TO "a""; DROP TABLE larder.log; --";',
     'GRANT SELECT, INSERT, DELETE ON larder.log TO "a""; DROP TABLE larder.log; --";',
-    'GRANT SELECT, INSERT, DELETE, UPDATE (definition, sealed, version, is_removed) ON larder.tenant TO "a""; DROP TABLE larder.log; --";',
+    'GRANT SELECT, INSERT, DELETE, UPDATE (definition, sealed, version, is_removed, left_on) ON larder.tenant TO "a""; DROP TABLE larder.log; --";',
     'GRANT SELECT, INSERT, UPDATE, DELETE ON larder.snapshot_part TO "a""; DROP TABLE larder.log; --";',
   ]);
 });

@@ -15,8 +15,7 @@ import type { RunSettings } from "../../settings/run-settings.ts";
 import { type ClusterWarning, nameInUseText, readFacts, readWarnings, withSession } from "../cluster-facts.ts";
 import { readLives } from "../node-file.ts";
 import { clusterConnectionOf, clusterPlaceOf, nodeNameOf } from "../setting-rules.ts";
-import { ClusterKey } from "../tenants/cluster-key.ts";
-import { keyProblem } from "../tenants/open-tenants.ts";
+import { keyProblem, keysOf } from "../tenants/open-tenants.ts";
 import { readKeyFacts } from "../tenants/tenant-table.ts";
 import { missingGrantsText, readMissingGrants } from "./grants.ts";
 
@@ -44,9 +43,7 @@ export async function checkCluster(run: RunSettings, directory: string): Promise
       const missing = isCurrent ? await readMissingGrants(session) : [];
       if (missing.length > 0) problems.push(missingGrantsText(missing, place));
       if (isCurrent && missing.length === 0) {
-        const { clusterKey } = run.settings;
-        const key = clusterKey === undefined ? undefined : new ClusterKey(clusterKey, id);
-        const problem = keyProblem(key, await readKeyFacts(session), run);
+        const problem = keyProblem(keysOf(run, id), await readKeyFacts(session), run);
         if (problem !== undefined) problems.push(problem);
       }
       const skew = await findSkew(session);

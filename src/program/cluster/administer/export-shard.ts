@@ -61,7 +61,9 @@ export async function exportShard(
     assertFree(directory, area);
     const names = readdirSync(directory).filter((each) => each.startsWith(RESTORING_PREFIX));
     for (const each of names) rmSync(join(directory, each), { recursive: true, force: true });
-    const { owner, epoch } = await readAtOnce(place, (transaction) => fetchArea(transaction, { area, shard, staging }));
+    const { owner, epoch } = await readAtOnce(place, (transaction) =>
+      fetchShard(transaction, { area, shard, staging }),
+    );
     const report = await reportBytes(run, (onBytes) => inspectStoredArea(staging, area, onBytes));
     if (report.fault !== undefined) throw new StartRefusal(report.fault);
     await adopt(directory, area, staging);
@@ -74,6 +76,11 @@ export async function exportShard(
     if (lock !== undefined) rmSync(staging, { recursive: true, force: true });
     lock?.release();
   }
+}
+
+interface StagedShard extends ExportedShard {
+  /** A directory that does not exist. */
+  readonly staging: string;
 }
 
 interface ExportedShard {
@@ -138,18 +145,27 @@ interface ShardRow extends SnapshotPointer {
   readonly snapshot_epoch: number | null;
 }
 
-/** Copies all files of the shard below `staging`, with the names of the area. keeps (1) */
-async function fetchArea(
+/** Copies all files of a shard below `staging`, with the names of the area. keeps (1) */
+export async function fetchShard(transaction: Transaction, { area, shard, staging }: StagedShard): Promise<ShardState> {
+  const [row] = await transaction.rows<ShardRow>(SHARD, [shard]);
+  if (row === undefined) throw new StartRefusal(`The cluster has no shard ${shard}`);
+  const { snapshot_epoch: epoch, number, parts, bytes } = row;
+  const snapshot = epoch === null ? undefined : { epoch, number, parts, bytes };
+  await fetchShardFiles(transaction, { area, shard, staging }, snapshot);
+  return { owner: row.owner ?? undefined, epoch: row.epoch };
+}
+
+/** The same with the snapshot that this transaction has written, and its row of the shard does not name yet. */
+export async function fetchShardFiles(
   transaction: Transaction,
-  { area, shard, staging }: ExportedShard & { readonly staging: string },
-): Promise<ShardState> {
+  { area, shard, staging }: StagedShard,
+  snapshot: SnapshotPointer | undefined,
+): Promise<void> {
   const session: SqlSession = {
     async run<Row>({ text }: { readonly text: string }, values: readonly unknown[]) {
       return { rows: await transaction.rows<Row>(text, values), isWarned: false };
     },
   };
-  const [row] = await transaction.rows<ShardRow>(SHARD, [shard]);
-  if (row === undefined) throw new StartRefusal(`The cluster has no shard ${shard}`);
   const directory = areaDirectory(staging, area);
   await fileDisk.mkdir(staging);
   await fileDisk.mkdir(directory);
@@ -160,9 +176,9 @@ async function fetchArea(
     // One state of the database cannot be read over a second connection, so nothing is repeated.
     statements: { run: (statement) => statement() },
   };
-  if (row.snapshot_epoch !== null) {
-    const { number, parts, bytes } = row;
-    await fetchSnapshot(fetch, { epoch: row.snapshot_epoch, number, parts, bytes });
+  if (snapshot !== undefined) {
+    const { number } = snapshot;
+    await fetchSnapshot(fetch, snapshot);
     await rename("snapshot", number, { path: snapshotPath(directory, number), from: nameInFiles, to: area });
   }
   for (const view of await store.segments(shard)) {
@@ -171,7 +187,6 @@ async function fetchArea(
     await rename("segment", number, { path: segmentPath(directory, number), from: nameInFiles, to: area });
   }
   await fileDisk.syncDirectory(directory);
-  return { owner: row.owner ?? undefined, epoch: row.epoch };
 }
 
 async function rename(

@@ -24,7 +24,7 @@ const tableGrants: readonly TableGrant[] = [
   {
     table: "tenant",
     privileges: ["SELECT", "INSERT", "DELETE"],
-    updates: ["definition", "sealed", "version", "is_removed"],
+    updates: ["definition", "sealed", "version", "is_removed", "left_on"],
   },
   { table: "snapshot_part", privileges: ["SELECT", "INSERT", "UPDATE", "DELETE"] },
 ];

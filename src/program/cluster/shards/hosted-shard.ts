@@ -16,7 +16,7 @@ import { systemClock } from "../../../kernel/clock.ts";
 import type { Metrics } from "../../../kernel/metrics.ts";
 import type { AreaPlan } from "../../areas/area.ts";
 import type { AreaPersistence } from "../../areas/area-persistence.ts";
-import type { TenantChanges } from "../../areas/area-tenant.ts";
+import type { PlacedTenant, TenantChanges } from "../../areas/area-tenant.ts";
 import { refusingService } from "../../areas/refusing-service.ts";
 import type { AreaService } from "../../services/service.ts";
 import type { AreaShard } from "../area-shard.ts";
@@ -96,7 +96,7 @@ export class HostedShard {
   }
 
   /** See `AreaControl.changeTenants`. */
-  changeTenants(changes: TenantChanges): Promise<readonly string[]> {
+  changeTenants(changes: TenantChanges): Promise<readonly PlacedTenant[]> {
     return this.#tenants.change(changes);
   }
 

@@ -33,7 +33,7 @@ import type {
   FollowedShard,
   OpenPorts,
 } from "../../areas/area.ts";
-import type { AreaTenant, TenantChanges } from "../../areas/area-tenant.ts";
+import type { AreaTenant, PlacedTenant, TenantChanges } from "../../areas/area-tenant.ts";
 import type { EventReporter } from "../../events/reporter.ts";
 import { type ListenerEnvironment, openListener } from "../../listeners/listener.ts";
 import type { AreaService } from "../../services/service.ts";
@@ -201,7 +201,7 @@ export class ShardedArea implements AreaApi, AreaControl, AreaData, AreaSnapshot
   }
 
   /** The router first: it must not find the shard of a token that its engine refuses. */
-  async changeTenants(changes: TenantChanges): Promise<readonly string[]> {
+  async changeTenants(changes: TenantChanges): Promise<readonly PlacedTenant[]> {
     for (const { shard: number, ...tenant } of changes.put) {
       const shard = this.#shards.get(number) ?? this.#others.get(number);
       if (shard !== undefined) this.#router.setTenant(shard, tenant);

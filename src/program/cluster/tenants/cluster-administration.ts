@@ -15,9 +15,12 @@ import {
   clusterKeyMissing,
   nodesWithoutClusterKey,
   RequestFailure,
+  shardMalformed,
+  shardNotOfArea,
   tenantElsewhere,
   tenantExists,
   tenantIsGoing,
+  tenantIsMoving,
   tenantMissing,
   tenantNameMalformed,
   tenantNameTaken,
@@ -31,7 +34,7 @@ import { describeIndex } from "../../settings/index-settings.ts";
 import { areaOfKind, describeNewTenant, type TenantAdministration, tenantNouns } from "../../tenants/administration.ts";
 import { secretsOfNew } from "../../tenants/tokens.ts";
 import { type ClusterPlace, changeAtOnce, type Transaction } from "../administer/transaction.ts";
-import type { ClusterKey } from "./cluster-key.ts";
+import type { ClusterKey, ClusterKeys } from "./cluster-key.ts";
 import { type ReachOptions, whenReached } from "./reach.ts";
 import type { KnownTenant, RunTimeTenants } from "./run-time-tenants.ts";
 import { findShardForTenant, type TenantNames } from "./tenant-shards.ts";
@@ -41,7 +44,7 @@ type TenantCalls = Pick<Administration, "listTenants" | "createTenant" | "delete
 
 export interface ClusterAdministrationOptions extends ReachOptions {
   readonly place: ClusterPlace;
-  readonly key: ClusterKey | undefined;
+  readonly keys: ClusterKeys | undefined;
   readonly tenants: RunTimeTenants;
   /** Of the configuration, with the rules for new indexes. */
   readonly configured: Pick<
@@ -53,6 +56,12 @@ export interface ClusterAdministrationOptions extends ReachOptions {
   hasRow(area: AreaName, name: string): Promise<boolean>;
   /** The shards of an area that this node can serve. */
   shardsOf(area: AreaName): readonly number[];
+}
+
+interface ChangeParts {
+  /** With which secrets are sealed. */
+  readonly key: ClusterKey;
+  readonly transaction: Transaction;
 }
 
 export class ClusterAdministration implements TenantCalls {
@@ -69,16 +78,21 @@ export class ClusterAdministration implements TenantCalls {
     return [...facts.filter(({ name }) => !names.has(name)), ...made.map(factsOf)];
   }
 
-  async createTenant(kind: TenantKind, name: string, description = {}): Promise<TenantTokens> {
-    const { key, configured, listed } = this.#options;
+  async createTenant(
+    kind: TenantKind,
+    name: string,
+    { shard: asked, ...description }: Readonly<Record<string, unknown>> = {},
+  ): Promise<TenantTokens> {
+    const { keys, configured, listed } = this.#options;
     const area = areaOfKind[kind];
     const noun = tenantNouns[kind];
     if (!TENANT_NAME.test(name)) throw tenantNameMalformed(TENANT_NAME_RULE);
     const { stored } = describeNewTenant(kind, description, configured.indexRules);
+    const shards = this.#shardsFor(area, asked);
     if (listed[area].includes(name)) throw tenantExists(noun, name);
-    if (key === undefined) throw clusterKeyMissing;
+    if (keys === undefined) throw clusterKeyMissing;
     const secrets = secretsOfNew(kind, name);
-    const version = await this.#change(key, kind, async (change, transaction) => {
+    const version = await this.#change(keys, kind, async (change, { key, transaction }) => {
       const found = await change.find(area, name);
       if (found?.sealed !== undefined) throw tenantExists(noun, name);
       if (found?.isRemoved === true) throw tenantIsGoing(noun, name);
@@ -87,7 +101,7 @@ export class ClusterAdministration implements TenantCalls {
       const keyless = await change.keylessNodes();
       if (keyless.length > 0) throw nodesWithoutClusterKey(keyless.join(", "));
       if ((await change.shardsWithUnknownTenants(area)).length > 0) throw tenantsNotKnown(area);
-      const shard = await findShardForTenant(transaction, area, this.#options.shardsOf(area));
+      const shard = await findShardForTenant(transaction, area, shards);
       const sealed = key.seal(secrets, { area, name, version: change.version });
       await change.insert({ area, name, shard }, { definition: stored.definition, sealed });
     });
@@ -96,16 +110,16 @@ export class ClusterAdministration implements TenantCalls {
   }
 
   async resetPassword(kind: TenantKind, name: string): Promise<TenantTokens> {
-    const { key, configured, listed } = this.#options;
+    const { keys, configured, listed } = this.#options;
     const area = areaOfKind[kind];
     if (listed[area].includes(name)) return configured.resetPassword(kind, name);
-    if (key === undefined) throw clusterKeyMissing;
+    if (keys === undefined) throw clusterKeyMissing;
     const { token, readOnlyToken, ...signingKeys } = secretsOfNew(kind, name);
-    const version = await this.#change(key, kind, async (change) => {
+    const version = await this.#change(keys, kind, async (change, { key }) => {
       const found = await change.find(area, name);
       if (found?.sealed === undefined) throw tenantMissing(tenantNouns[kind], name);
       // A user keeps its signing keys, unless they cannot be opened.
-      const before = key.open(found.sealed, { area, name, version: found.version });
+      const before = keys.open(found.sealed, { area, name, version: found.version });
       const secrets = { ...signingKeys, ...before, token, readOnlyToken };
       await change.putSecrets(area, name, key.seal(secrets, { area, name, version: change.version }));
     });
@@ -113,15 +127,16 @@ export class ClusterAdministration implements TenantCalls {
   }
 
   async deleteTenant(kind: TenantKind, name: string): Promise<ChangeReach> {
-    const { key, listed, tenants } = this.#options;
+    const { keys, listed, tenants } = this.#options;
     const area = areaOfKind[kind];
     // Another node may have made it a moment ago.
     if (!listed[area].includes(name)) await tenants.load().catch(() => {}); // As in #reach.
     const known = tenants.find(area, name);
     if (known?.isRemoved === true) throw tenantIsGoing(tenantNouns[kind], name);
     if (known === undefined) return this.#deleteConfigured(kind, name);
-    if (key === undefined) throw clusterKeyMissing;
-    const version = await this.#change(key, kind, async (change) => {
+    if (keys === undefined) throw clusterKeyMissing;
+    const version = await this.#change(keys, kind, async (change) => {
+      if ((await change.find(area, name))?.isMoving === true) throw tenantIsMoving(tenantNouns[kind], name);
       if (!(await change.remove(area, name))) throw tenantMissing(tenantNouns[kind], name);
     });
     return this.#reach(version);
@@ -142,21 +157,32 @@ export class ClusterAdministration implements TenantCalls {
 
   /** Resolves with the version of the change. */
   async #change(
-    key: ClusterKey,
+    keys: ClusterKeys,
     kind: TenantKind,
-    work: (change: TenantChange, transaction: Transaction) => Promise<void>,
+    work: (change: TenantChange, parts: ChangeParts) => Promise<void>,
   ): Promise<number> {
     try {
       return await changeAtOnce(this.#options.place, async (transaction) => {
-        const change = await TenantChange.begin(transaction, key.check);
-        if (!key.isChecked(change.check)) throw clusterHasOtherKey;
-        await work(change, transaction);
+        const change = await TenantChange.begin(transaction, keys.newest.check);
+        // While the key is changed, the one that the tables have now.
+        const key = keys.find(change.check);
+        if (key === undefined) throw clusterHasOtherKey;
+        await work(change, { key, transaction });
         return change.version;
       });
     } catch (fault) {
       if (fault instanceof StartRefusal) throw clusterDoesNotChange(kind, fault.message);
       throw fault;
     }
+  }
+
+  /** Where a new tenant may be: the shard that was asked for, or any. */
+  #shardsFor(area: AreaName, asked: unknown): readonly number[] {
+    const shards = this.#options.shardsOf(area);
+    if (asked === undefined) return shards;
+    if (typeof asked !== "number" || !Number.isInteger(asked)) throw shardMalformed(JSON.stringify(asked));
+    if (!shards.includes(asked)) throw shardNotOfArea(String(asked), area, shards.join(", "));
+    return [asked];
   }
 
   /** keeps (1) */

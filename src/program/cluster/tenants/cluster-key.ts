@@ -81,6 +81,42 @@ export class ClusterKey {
   }
 }
 
+/**
+ * The keys that a node has: the one that the cluster has or is to get, and the one before, while the key is changed. What is
+ * sealed with either is opened.
+ */
+export class ClusterKeys {
+  readonly newest: ClusterKey;
+  readonly former: ClusterKey | undefined;
+
+  constructor(newest: ClusterKey, former?: ClusterKey) {
+    this.newest = newest;
+    this.former = former;
+  }
+
+  /** The check values of all, one after the other, as the row of a node has them. */
+  get checks(): Buffer {
+    return Buffer.concat([this.newest.check, ...(this.former === undefined ? [] : [this.former.check])]);
+  }
+
+  /** The key with this check value; undefined: this node does not have it. */
+  find(check: Buffer): ClusterKey | undefined {
+    return [this.newest, this.former].find((key) => key?.isChecked(check) === true);
+  }
+
+  /** Undefined if the bytes were not sealed for this place with one of the keys. */
+  open(sealed: Buffer, place: SealedPlace): TenantSecrets | undefined {
+    return this.newest.open(sealed, place) ?? this.former?.open(sealed, place);
+  }
+}
+
+/** Whether the check values of a node, as `ClusterKeys.checks` gives them, have that of a key. */
+export function hasCheck(checks: Buffer, check: Buffer): boolean {
+  for (let start = 0; start + KEY_BYTES <= checks.length; start += KEY_BYTES)
+    if (checks.subarray(start, start + KEY_BYTES).equals(check)) return true;
+  return false;
+}
+
 /** keeps (1) */
 function associated({ area, name, version }: SealedPlace): Buffer {
   return Buffer.from(JSON.stringify([area, name, version]));

@@ -5,7 +5,7 @@ import { test } from "node:test";
 import { VirtualClock } from "../../../kernel/clock.virtual.ts";
 import { createLog } from "../../../kernel/log.ts";
 import type { AreaName } from "../../areas/area.ts";
-import type { TenantChanges } from "../../areas/area-tenant.ts";
+import type { PlacedTenant, TenantChanges } from "../../areas/area-tenant.ts";
 import { defaultIndex } from "../../settings/index-settings.ts";
 import { ClusterKey, type TenantSecrets } from "./cluster-key.ts";
 import { RunTimeTenants } from "./run-time-tenants.ts";
@@ -40,7 +40,7 @@ class Tables {
     if (this.isDown) throw new Error("PostgreSQL does not answer");
     const rows = [...this.rows.values()].map(({ content, ...row }) => ({
       ...row,
-      ...(content !== undefined && row.version > since && { content }),
+      ...(content !== undefined && Math.max(row.version, row.moved ?? 0) > since && { content }),
     }));
     return { version: this.version, rows };
   }
@@ -52,6 +52,20 @@ class Tables {
   async forget({ name }: Pick<TenantRow, "name">): Promise<void> {
     this.forgotten.push(name);
     this.rows.delete(name);
+  }
+
+  /** A step of a move, which seals nothing. A tenant without a row is one of the configuration. */
+  move(name: string, step: Pick<TenantRow, "shard" | "movingTo" | "leftOn">): void {
+    this.version += 1;
+    const configured = { area: "store", name, version: 0, isRemoved: false, isConfigured: true } as const;
+    const { movingTo: _, leftOn: __, ...row } = this.rows.get(name) ?? { ...configured, shard: step.shard };
+    this.rows.set(name, { ...row, ...step, moved: this.version });
+  }
+
+  async forgetLeft({ name, leftOn }: { readonly name: string; readonly leftOn: number }): Promise<void> {
+    this.forgotten.push(`${name} on ${leftOn}`);
+    const { leftOn: _, ...row } = this.rows.get(name) as TenantRow;
+    this.rows.set(name, row);
   }
 }
 
@@ -72,6 +86,8 @@ class TestNode {
   /** Removed tenants are served here. */
   isServing = true;
   isRefusing = false;
+  /** Called while an area makes a change. */
+  meanwhile: () => Promise<unknown> = async () => {};
   readonly tenants: RunTimeTenants;
 
   constructor({
@@ -88,6 +104,7 @@ class TestNode {
       source: this.tables,
       key,
       listed: { store: listed, messaging: [], vector: [] },
+      listedTenant: (_, name) => ({ name, tokens: [{ token: `${name}-listed`, access: "standard" }] }),
       readIndex(definition) {
         if (definition !== "{}") throw new Error("embedding is not a model");
         return defaultIndex;
@@ -115,14 +132,19 @@ class TestNode {
     return this.told;
   }
 
-  async #change({ put, closed, removed }: TenantChanges): Promise<readonly string[]> {
+  async #change({ put, closed, removed, left }: TenantChanges): Promise<readonly PlacedTenant[]> {
+    await this.meanwhile();
     if (this.isRefusing) throw new Error("the area does not answer");
     this.told.push(
-      ...put.map(({ name, tokens }) => `+${name}:${tokens[0]?.token}`),
+      ...put.map(({ name, tokens, shard, isMoving }) => {
+        const place = shard === 1 ? "" : ` on ${shard}`;
+        return `+${name}:${tokens[0]?.token}${place}${isMoving === true ? " frozen" : ""}`;
+      }),
       ...closed.map(({ name }) => `x ${name}`),
       ...removed.map(({ name }) => `-${name}`),
+      ...left.map(({ name, shard }) => `-${name} on ${shard}`),
     );
-    return this.isServing ? removed.map(({ name }) => name) : [];
+    return this.isServing ? [...removed, ...left] : [];
   }
 }
 
@@ -155,7 +177,7 @@ test("the row of a removed tenant goes when this node has removed its data, and 
   assert.deepEqual(await node.poll(), ["-shop"]);
   assert.deepEqual(node.tables.forgotten, []);
   assert.deepEqual(node.tables.reported, [1, 2]);
-  assert.deepEqual(await node.tenants.atOpen("store", 1), { made: [], removed: ["shop"] });
+  assert.deepEqual(await node.tenants.atOpen("store", 1), { made: [], removed: ["shop"], elsewhere: [] });
   node.isServing = true;
   await node.tenants.opened("store", 1);
   assert.deepEqual(node.tables.forgotten, ["shop"]);
@@ -183,6 +205,95 @@ test("a version is not reported before an area has taken its changes", async () 
   node.isRefusing = false;
   assert.deepEqual(await node.poll(), ["+shop:shop-2"]);
   assert.deepEqual(node.tables.reported, [2]);
+});
+
+test("a change that failed is not repeated over a newer one that was read meanwhile", async () => {
+  const node = await new TestNode().start();
+  node.tables.put("shop");
+  node.isRefusing = true;
+  // The shard is opened while the area does not answer, and its tenants are read again.
+  node.meanwhile = async () => {
+    node.meanwhile = async () => {};
+    node.tables.put("shop");
+    await node.tenants.atOpen("store", 1);
+  };
+  assert.deepEqual(await node.poll(), []);
+  node.isRefusing = false;
+  assert.deepEqual(await node.poll(), ["+shop:shop-2"]);
+  assert.deepEqual(await node.poll(), []);
+  assert.deepEqual(node.tables.reported, [2]);
+});
+
+test("a removal that failed is not undone by the change before it that failed too", async () => {
+  const node = await new TestNode().start();
+  node.tables.put("shop");
+  node.isRefusing = true;
+  node.meanwhile = async () => {
+    node.meanwhile = async () => {};
+    node.tables.remove("shop");
+    await node.tenants.atOpen("store", 1);
+  };
+  assert.deepEqual(await node.poll(), []);
+  assert.deepEqual(await node.poll(), []);
+  node.isRefusing = false;
+  assert.deepEqual(await node.poll(), ["-shop"]);
+  assert.deepEqual(node.tables.forgotten, ["shop"]);
+  assert.deepEqual(node.tables.reported, [2]);
+});
+
+test("a tenant that moves is frozen, is on its new shard then, and is removed from the former one", async () => {
+  const node = await new TestNode().start();
+  node.tables.put("shop");
+  await node.poll();
+  node.tables.move("shop", { shard: 1, movingTo: 4 });
+  assert.deepEqual(await node.poll(), ["+shop:shop-1 frozen"]);
+  assert.deepEqual(
+    (await node.tenants.atOpen("store", 1)).made.map(({ name, isMoving }) => [name, isMoving]),
+    [["shop", true]],
+  );
+  node.isServing = false;
+  node.tables.move("shop", { shard: 4, movingTo: 4, leftOn: 1 });
+  assert.deepEqual(await node.poll(), ["+shop:shop-1 on 4 frozen", "-shop on 1"]);
+  assert.deepEqual(await node.tenants.atOpen("store", 1), { made: [], removed: ["shop"], elsewhere: [] });
+  node.tables.move("shop", { shard: 4, leftOn: 1 });
+  assert.deepEqual(await node.poll(), ["+shop:shop-1 on 4", "-shop on 1"]);
+  assert.deepEqual(node.tables.forgotten, []);
+  node.isServing = true;
+  await node.tenants.opened("store", 1);
+  assert.deepEqual(node.tables.forgotten, ["shop on 1"]);
+  assert.deepEqual(node.tables.reported, [1, 2, 3, 4]);
+  // A token that is replaced afterwards leaves the shard as it is.
+  node.tables.put("shop", { shard: 4 });
+  assert.deepEqual(await node.poll(), ["+shop:shop-5 on 4"]);
+});
+
+test("a tenant of the configuration follows its move with the tokens of the configuration", async () => {
+  const node = await new TestNode({ listed: ["shop"] }).start();
+  node.tables.move("shop", { shard: 1, movingTo: 4 });
+  assert.deepEqual(await node.poll(), ["+shop:shop-listed frozen"]);
+  node.tables.move("shop", { shard: 4, movingTo: 4, leftOn: 1 });
+  assert.deepEqual(await node.poll(), ["+shop:shop-listed on 4 frozen", "-shop on 1"]);
+  const { made, removed, elsewhere } = await node.tenants.atOpen("store", 1);
+  assert.deepEqual([made, removed, elsewhere], [[], [], ["shop"]]);
+  assert.deepEqual(node.tables.forgotten, ["shop on 1"]);
+  assert.deepEqual(node.tables.reported, [1, 2]);
+  assert.deepEqual([node.tenants.of("store"), node.lines], [[], []]);
+});
+
+test("a node that lists nothing of a configured tenant has no tokens of it, and reports its move", async () => {
+  const node = await new TestNode().start();
+  node.tables.move("shop", { shard: 1, movingTo: 4 });
+  await node.poll();
+  assert.deepEqual(node.tables.reported, [1]);
+  assert.equal(node.tenants.find("store", "shop"), undefined);
+});
+
+test("a move to a shard that this node does not know is not reported", async () => {
+  const node = await new TestNode({ listed: ["shop"] }).start();
+  node.tables.move("shop", { shard: 1, movingTo: 9 });
+  await node.poll();
+  assert.deepEqual(node.tables.reported, []);
+  assert.match(node.lines[0] ?? "", /a tenant is on a shard that was added later: start this node again .*shard=9/);
 });
 
 test("a change that PostgreSQL has lost is undone here", async () => {
@@ -216,8 +327,10 @@ test("secrets that cannot be opened close their tenant, and the version is not r
   assert.deepEqual(await node.poll(), ["x shop"]);
   assert.deepEqual(node.tables.reported, [1]);
   assert.match(node.lines[0] ?? "", /the secrets of a tenant cannot be opened/);
+  assert.deepEqual(node.tenants.unopened, ["store shop"]);
   node.tables.put("shop");
   assert.deepEqual(await node.poll(), ["+shop:shop-3"]);
+  assert.deepEqual(node.tenants.unopened, []);
   assert.deepEqual(node.tables.reported, [1, 3]);
 });
 
@@ -228,7 +341,7 @@ test("a tenant that this node cannot serve is logged, and the version is not rep
   node.tables.put("texts", { area: "vector", definition: '{"embedding":{"model":"unknown"}}' });
   assert.deepEqual(await node.poll(), ["x texts"]);
   node.tables.put("far", { shard: 9 });
-  assert.deepEqual(await node.poll(), ["+far:far-3"]);
+  assert.deepEqual(await node.poll(), ["+far:far-3 on 9"]);
   assert.deepEqual(node.tables.reported, [1]);
   assert.match(node.lines[0] ?? "", /this node cannot serve an index .*embedding is not a model/);
   assert.match(node.lines[1] ?? "", /a tenant is on a shard that was added later: start this node again/);
@@ -240,6 +353,7 @@ test("a node without a key ends when a tenant is made", async () => {
     source: node.tables,
     key: undefined,
     listed: { store: [], messaging: [], vector: [] },
+    listedTenant: () => undefined,
     readIndex: () => defaultIndex,
     knows: () => true,
     clock: node.clock,

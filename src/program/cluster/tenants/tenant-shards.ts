@@ -41,7 +41,8 @@ const LOCK_SHARDS = "SELECT id FROM larder.shard ORDER BY id FOR NO KEY UPDATE";
 
 const LOADS = `SELECT id AS shard, area, (SELECT count(*) FROM larder.tenant t WHERE t.shard = s.id)::int AS tenants,
     (coalesce(snapshot_bytes, 0) + (SELECT coalesce(sum(stop - start), 0) FROM larder.log l WHERE l.shard = s.id))::float8
-      AS bytes
+      AS bytes,
+    EXISTS (SELECT 1 FROM larder.tenant t WHERE t.moving_to = s.id) AS is_awaited
   FROM larder.shard s ORDER BY id`;
 
 const ASSIGN = `INSERT INTO larder.tenant (area, name, shard) VALUES ($1::text, $2::text, $3::int)
@@ -65,6 +66,12 @@ export interface ShardLoad {
   tenants: number;
   /** Of its journal and its snapshot. */
   readonly bytes: number;
+}
+
+/** A shard that a tenant moves to is replaced as a whole, so nothing else is put there. */
+interface LoadRow extends ShardLoad {
+  readonly area: string;
+  readonly is_awaited: boolean;
 }
 
 /** The shard for a new tenant: the one with the fewest tenants; of those the one with the fewest bytes, then the first. */
@@ -92,9 +99,11 @@ export async function findShardForTenant(
   area: AreaName,
   shards: readonly number[],
 ): Promise<number> {
-  const loads = await transaction.rows<ShardLoad & { area: string }>(LOADS);
-  const load = shardForTenant(loads.filter((each) => each.area === area && shards.includes(each.shard)));
-  if (load === undefined) throw new StartRefusal(`The cluster has no shard of the area ${area}: use another database`);
+  const loads = (await transaction.rows<LoadRow>(LOADS)).filter((each) => each.area === area);
+  if (loads.length === 0) throw new StartRefusal(`The cluster has no shard of the area ${area}: use another database`);
+  const load = shardForTenant(loads.filter((each) => shards.includes(each.shard) && !each.is_awaited));
+  if (load === undefined)
+    throw new StartRefusal(`A tenant is moving to shard ${shards.join(", ")}: try again when it is there`);
   return load.shard;
 }
 
@@ -102,7 +111,9 @@ async function assign(transaction: Transaction, names: TenantNames): Promise<Ten
   await transaction.rows(LOCK_CLUSTER);
   await transaction.rows(LOCK_SHARDS);
   const rows = [...(await transaction.rows<TenantRow>(TENANTS.text))];
-  const loads = (await transaction.rows<ShardLoad & { area: string }>(LOADS)).map((load) => ({ ...load }));
+  const loads = (await transaction.rows<LoadRow>(LOADS))
+    .filter(({ is_awaited }) => !is_awaited)
+    .map((load) => ({ ...load }));
   for (const { area, name } of unassigned(tenantShardsOf(rows), names)) {
     const load = shardForTenant(loads.filter((each) => each.area === area));
     if (load === undefined) continue;

@@ -13,6 +13,9 @@
  *     time.
  * (3) The row of a removed tenant stays until its shard has no data of it, and its
  *     name is taken until then.
+ * (4) A tenant that moves to another shard, of whatever origin, has the version of
+ *     each step in `moved`: its secrets are sealed for `version`, and only nodes
+ *     can open them.
  */
 import { DoubtfulOutcome } from "../../../cluster/log-store/log-store.ts";
 import type { SqlSession, Statement } from "../../../cluster/postgres/session.ts";
@@ -31,8 +34,16 @@ export interface TenantRow {
   readonly shard: number;
   /** Of its last change. */
   readonly version: number;
+  /** Of the last step of a move; absent: it was not moved. */
+  readonly moved?: number;
+  /** No node accepts its writes: it is moving to this shard, or is there and the nodes do not all know it yet. */
+  readonly movingTo?: number;
+  /** The shard that may still have its data from before a move. */
+  readonly leftOn?: number;
   readonly isRemoved: boolean;
-  /** Absent: it is not newer than the version that was asked for, or the tenant is removed. */
+  /** It has no secrets here, since it was not made at run time: it was moved. */
+  readonly isConfigured?: true;
+  /** Absent: it is not newer than the version that was asked for, or the tenant is removed, or it has none. */
   readonly content?: TenantContent;
 }
 
@@ -46,9 +57,10 @@ export interface TenantsRead {
 const READ: Statement = {
   name: "larder-read-tenants",
   text: `SELECT c.tenants::float8 AS current, t.area, t.name, t.shard, t.version::float8 AS version, t.is_removed,
-      CASE WHEN t.version > $1::bigint THEN t.definition::text END AS definition,
-      CASE WHEN t.version > $1::bigint THEN t.sealed END AS sealed
-    FROM larder.cluster c LEFT JOIN larder.tenant t ON t.sealed IS NOT NULL OR t.is_removed`,
+      t.moved::float8 AS moved, t.moving_to, t.left_on, t.sealed IS NULL AND NOT t.is_removed AS is_configured,
+      CASE WHEN greatest(t.version, t.moved) > $1::bigint THEN t.definition::text END AS definition,
+      CASE WHEN greatest(t.version, t.moved) > $1::bigint THEN t.sealed END AS sealed
+    FROM larder.cluster c LEFT JOIN larder.tenant t ON t.sealed IS NOT NULL OR t.is_removed OR t.moved > 0`,
 };
 
 const REPORT: Statement = {
@@ -67,6 +79,11 @@ const HAS_ROW: Statement = {
 };
 
 /** keeps (3): the data is gone in the log of the shard, so another owner has none either. */
+const FORGET_LEFT: Statement = {
+  name: "larder-forget-left-tenant",
+  text: "UPDATE larder.tenant SET left_on = NULL WHERE area = $1::text AND name = $2::text AND left_on = $3::int",
+};
+
 const FORGET: Statement = {
   name: "larder-forget-tenant",
   text: "DELETE FROM larder.tenant WHERE area = $1::text AND name = $2::text AND version = $3::bigint AND is_removed",
@@ -93,9 +110,13 @@ const KEY: Statement = {
 
 /** All tenants, with the contents of those that were changed after a version; -1: of all. */
 export async function readTenants(session: SqlSession, since: number): Promise<TenantsRead> {
-  type Row = Omit<TenantRow, "isRemoved" | "content"> & {
+  type Row = Pick<TenantRow, "area" | "name" | "shard" | "version"> & {
     current: number;
     is_removed: boolean;
+    is_configured: boolean;
+    moved: number;
+    moving_to: number | null;
+    left_on: number | null;
     definition: string | null;
     sealed: Buffer | null;
   };
@@ -104,8 +125,12 @@ export async function readTenants(session: SqlSession, since: number): Promise<T
     version: rows[0]?.current ?? 0,
     rows: rows
       .filter(({ area }) => areaNames.includes(area))
-      .map(({ area, name, shard, version, is_removed: isRemoved, definition, sealed }) => ({
+      .map(({ area, name, shard, version, is_removed: isRemoved, is_configured, definition, sealed, ...row }) => ({
         ...{ area, name, shard, version, isRemoved },
+        ...(row.moved > 0 && { moved: row.moved }),
+        ...(row.moving_to !== null && { movingTo: row.moving_to }),
+        ...(row.left_on !== null && { leftOn: row.left_on }),
+        ...(is_configured && { isConfigured: true }),
         ...(sealed !== null && { content: { definition: definition ?? undefined, sealed } }),
       })),
   };
@@ -134,6 +159,14 @@ export async function forgetTenant(
   await session.run(FORGET, [area, name, version]);
 }
 
+/** The shard that a moved tenant has left has no data of it any more, durably. */
+export async function forgetLeftTenant(
+  session: SqlSession,
+  { area, name, leftOn }: Pick<TenantRow, "area" | "name"> & { readonly leftOn: number },
+): Promise<void> {
+  await session.run(FORGET_LEFT, [area, name, leftOn]);
+}
+
 export interface KeyFacts {
   /** Undefined: no node has had a key. */
   readonly check: Buffer | undefined;
@@ -157,7 +190,13 @@ const RAISE = `UPDATE larder.cluster SET key_check = coalesce(key_check, $1::byt
     tenants = greatest(tenants + 1, (extract(epoch FROM clock_timestamp()) * 1000)::bigint)
   RETURNING tenants::float8 AS version, key_check AS check`;
 
-const FIND = `SELECT shard, version::float8 AS version, is_removed, sealed FROM larder.tenant
+const RAISE_ONLY = `UPDATE larder.cluster
+  SET tenants = greatest(tenants + 1, (extract(epoch FROM clock_timestamp()) * 1000)::bigint)
+  RETURNING tenants::float8 AS version`;
+
+const FIND = `SELECT version::float8 AS version, is_removed, sealed,
+    moving_to IS NOT NULL OR left_on IS NOT NULL AS is_moving
+  FROM larder.tenant
   WHERE area = $1::text AND name = $2::text`;
 
 const COUNT = "SELECT count(*)::int AS count FROM larder.tenant WHERE area = $1::text AND sealed IS NOT NULL";
@@ -172,13 +211,25 @@ const INSERT = `INSERT INTO larder.tenant (area, name, shard, definition, sealed
 const PUT_SECRETS = `UPDATE larder.tenant SET sealed = $3::bytea, version = $4::bigint
   WHERE area = $1::text AND name = $2::text AND sealed IS NOT NULL`;
 
+const PUT_CONTENT = `UPDATE larder.tenant SET definition = $3::jsonb, sealed = $4::bytea, version = $5::bigint
+  WHERE area = $1::text AND name = $2::text AND sealed IS NULL`;
+
 const REMOVE = `UPDATE larder.tenant SET is_removed = true, sealed = NULL, definition = NULL, version = $3::bigint
   WHERE area = $1::text AND name = $2::text AND sealed IS NOT NULL RETURNING 1`;
+
+/** Raises the version for a change that needs no key. The transaction locks the row of the cluster. keeps (1) and (2) */
+export async function raiseVersion(transaction: Transaction): Promise<number> {
+  const [row] = await transaction.rows<{ version: number }>(RAISE_ONLY);
+  if (row === undefined) throw new Error("The database has no cluster");
+  return row.version;
+}
 
 /** A row of any tenant: without `sealed` and `isRemoved` it is one of a configuration, now or before. */
 export interface FoundTenant {
   readonly version: number;
   readonly isRemoved: boolean;
+  /** A move to another shard is not complete. */
+  readonly isMoving: boolean;
   readonly sealed: Buffer | undefined;
 }
 
@@ -203,9 +254,11 @@ export class TenantChange {
   }
 
   async find(area: AreaName, name: string): Promise<FoundTenant | undefined> {
-    type Row = { version: number; is_removed: boolean; sealed: Buffer | null };
+    type Row = { version: number; is_removed: boolean; is_moving: boolean; sealed: Buffer | null };
     const [row] = await this.#transaction.rows<Row>(FIND, [area, name]);
-    return row && { version: row.version, isRemoved: row.is_removed, sealed: row.sealed ?? undefined };
+    if (row === undefined) return undefined;
+    const { version, is_removed: isRemoved, is_moving: isMoving } = row;
+    return { version, isRemoved, isMoving, sealed: row.sealed ?? undefined };
   }
 
   async count(area: AreaName): Promise<number> {
@@ -233,6 +286,16 @@ export class TenantChange {
 
   async putSecrets(area: AreaName, name: string, sealed: Buffer): Promise<void> {
     await this.#transaction.rows(PUT_SECRETS, [area, name, sealed, this.version]);
+  }
+
+  /** Of a tenant that has a row without them, since it has data. */
+  async putContent(
+    area: AreaName,
+    name: string,
+    { definition, sealed }: { readonly definition: object | undefined; readonly sealed: Buffer },
+  ): Promise<void> {
+    const json = definition === undefined ? null : JSON.stringify(definition);
+    await this.#transaction.rows(PUT_CONTENT, [area, name, json, sealed, this.version]);
   }
 
   /** Returns false if no such tenant was made at run time. */

@@ -2,7 +2,7 @@
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import type { TenantChanges } from "../../areas/area-tenant.ts";
+import type { PlacedTenant, TenantChanges } from "../../areas/area-tenant.ts";
 import { type ShardEngine, TenantsOfShard } from "./tenants-of-shard.ts";
 
 function engine(): {
@@ -33,7 +33,16 @@ const CHANGES: TenantChanges = {
     { name: "old", shard: 1 },
     { name: "far old", shard: 2 },
   ],
+  left: [
+    { name: "moved", shard: 1 },
+    { name: "far moved", shard: 2 },
+  ],
 };
+
+const GONE = [
+  { name: "old", shard: 1 },
+  { name: "moved", shard: 1 },
+];
 
 test("a shard that is not served leaves changes to the next claim", async () => {
   const shard = new TenantsOfShard(1);
@@ -45,11 +54,11 @@ test("a served shard makes its own changes, and says whose data is gone", async 
   const shard = new TenantsOfShard(1);
   shard.opening();
   await shard.opened(own);
-  assert.deepEqual(await shard.change(CHANGES), ["old"]);
-  assert.deepEqual(calls, ["drop old", "forget lost", "set shop"]);
+  assert.deepEqual(await shard.change(CHANGES), GONE);
+  assert.deepEqual(calls, ["drop old", "drop moved", "forget lost", "set shop"]);
   await shard.closed();
   assert.deepEqual(await shard.change(CHANGES), []);
-  assert.equal(calls.length, 3);
+  assert.equal(calls.length, 4);
 });
 
 test("changes that come while a shard is opened are made before it serves", async () => {
@@ -59,7 +68,7 @@ test("changes that come while a shard is opened are made before it serves", asyn
   assert.deepEqual(await shard.change(CHANGES), []);
   assert.deepEqual(calls, []);
   await shard.opened(own);
-  assert.deepEqual(calls, ["drop old", "forget lost", "set shop"]);
+  assert.deepEqual(calls, ["drop old", "drop moved", "forget lost", "set shop"]);
 });
 
 test("data is gone when the removal is committed, not before", async () => {
@@ -68,7 +77,7 @@ test("data is gone when the removal is committed, not before", async () => {
   shard.opening();
   await shard.opened(own);
   journal.end = 5;
-  let gone: readonly string[] | undefined;
+  let gone: readonly PlacedTenant[] | undefined;
   const change = shard.change(CHANGES).then((names) => {
     gone = names;
   });
@@ -76,5 +85,23 @@ test("data is gone when the removal is committed, not before", async () => {
   assert.equal(gone, undefined);
   journal.synced = 5;
   await change;
-  assert.deepEqual(gone, ["old"]);
+  assert.deepEqual(gone, GONE);
+});
+
+test("a change that freezes a tenant is made when its writes are committed", async () => {
+  const { engine: own, journal } = engine();
+  const shard = new TenantsOfShard(1);
+  shard.opening();
+  await shard.opened(own);
+  journal.end = 5;
+  let isMade = false;
+  const put = [{ name: "shop", tokens: [], shard: 1, isMoving: true }] as const;
+  const change = shard.change({ put, closed: [], removed: [], left: [] }).then(() => {
+    isMade = true;
+  });
+  for (let turns = 0; turns < 20; turns += 1) await new Promise<void>((resolve) => setImmediate(resolve));
+  assert.equal(isMade, false);
+  journal.synced = 5;
+  await change;
+  assert.equal(isMade, true);
 });

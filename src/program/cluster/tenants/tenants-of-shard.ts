@@ -8,7 +8,7 @@
 
 import { systemClock } from "../../../kernel/clock.ts";
 import type { AreaPersistence } from "../../areas/area-persistence.ts";
-import type { TenantChanges } from "../../areas/area-tenant.ts";
+import type { PlacedTenant, TenantChanges } from "../../areas/area-tenant.ts";
 import type { AreaService } from "../../services/service.ts";
 
 /** How often to look whether the journal has committed a removal. */
@@ -52,10 +52,10 @@ export class TenantsOfShard {
   }
 
   /**
-   * Changes of all shards of the area. Resolves with the removed tenants of which the shard, if it is served, has no data any
-   * more, durably.
+   * Changes of all shards of the area. Resolves with the tenants that were removed or have left, of which the shard, if it is
+   * served, has no data any more, durably. What was accepted of a tenant that moves is committed then.
    */
-  change(changes: TenantChanges): Promise<readonly string[]> {
+  change(changes: TenantChanges): Promise<readonly PlacedTenant[]> {
     this.#waiting?.push(changes);
     const engine = this.#engine;
     if (this.#waiting !== undefined || engine === undefined) return Promise.resolve([]);
@@ -64,18 +64,22 @@ export class TenantsOfShard {
     return made;
   }
 
-  async #make(changes: TenantChanges, { service, persistence }: ShardEngine): Promise<readonly string[]> {
-    const { put, closed, removed } = changes;
-    const names = removed.filter(({ shard }) => shard === this.#shard).map(({ name }) => name);
-    for (const name of names) await service.dropTenant(name);
-    for (const { shard, name } of closed) if (shard === this.#shard) service.forgetTokens(name);
-    for (const { shard, ...tenant } of put) if (shard === this.#shard) await service.setTokens(tenant);
-    if (names.length > 0) await untilCommitted(persistence.journal);
-    return names;
+  async #make(changes: TenantChanges, { service, persistence }: ShardEngine): Promise<readonly PlacedTenant[]> {
+    const isOwn = ({ shard }: { readonly shard: number }): boolean => shard === this.#shard;
+    const gone = [...changes.removed, ...changes.left].filter(isOwn);
+    const put = changes.put.filter(isOwn);
+    for (const { name } of gone) await service.dropTenant(name);
+    for (const { name } of changes.closed.filter(isOwn)) service.forgetTokens(name);
+    for (const { shard: _, ...tenant } of put) await service.setTokens(tenant);
+    if (gone.length > 0 || put.some(({ isMoving }) => isMoving === true)) await untilCommitted(persistence.journal);
+    return gone;
   }
 }
 
-/** With `everysec` a removal is answered before it is committed, and must not be forgotten with a node that is gone. */
+/**
+ * With `everysec` a removal is answered before it is committed, and must not be forgotten with a node that is gone. What a
+ * tenant has written before it moves is read from the log.
+ */
 async function untilCommitted(journal: ShardEngine["persistence"]["journal"]): Promise<void> {
   const { end } = journal;
   while ((journal.synced ?? end) < end)

@@ -6,12 +6,15 @@
  *     token that was replaced or removed by then, now or later.
  * (2) When everything has come to rest, the owner of each shard accepts exactly the
  *     tokens of the tables, and no row of a removed tenant is left.
+ * (3) When every node has reported that a tenant is frozen, no engine accepts its
+ *     writes, and when every node has reported that it is on another shard, no engine
+ *     of the former one accepts its tokens.
  */
 import assert from "node:assert/strict";
 import { VirtualClock } from "../../../../src/kernel/clock.virtual.ts";
 import { createLog } from "../../../../src/kernel/log.ts";
 import { seededRandom } from "../../../../src/kernel/random.ts";
-import type { TenantChanges } from "../../../../src/program/areas/area-tenant.ts";
+import type { PlacedTenant, TenantChanges } from "../../../../src/program/areas/area-tenant.ts";
 import { ClusterKey } from "../../../../src/program/cluster/tenants/cluster-key.ts";
 import { RunTimeTenants } from "../../../../src/program/cluster/tenants/run-time-tenants.ts";
 import type { TenantRow, TenantsRead } from "../../../../src/program/cluster/tenants/tenant-table.ts";
@@ -56,14 +59,17 @@ class Calls {
 /** An engine accepts for each tenant the token of one version, which is its text. */
 class Engine {
   readonly accepted = new Map<string, number>();
+  readonly frozen = new Set<string>();
   readonly service: ShardEngine["service"];
   readonly persistence = { journal: { end: 0, synced: 0 } };
 
   constructor(calls: Calls) {
     this.service = {
-      setTokens: async ({ name, tokens }) => {
+      setTokens: async ({ name, tokens, isMoving }) => {
         await calls.pass();
         this.accepted.set(name, Number(tokens[0]?.token));
+        if (isMoving === true) this.frozen.add(name);
+        else this.frozen.delete(name);
       },
       forgetTokens: (name) => void this.accepted.delete(name),
       dropTenant: async (name) => {
@@ -81,6 +87,8 @@ class World {
   readonly rows = new Map<string, TenantRow>();
   /** The latest version of each name that a replaced token is older than. */
   readonly changed = new Map<string, number>();
+  /** Of the last move of each name: its new shard, and the version from which on the former one has nothing. */
+  readonly switched = new Map<string, { readonly shard: number; readonly version: number }>();
   nodes: TestNode[] = [];
   readonly owners = new Map<number, TestNode>();
   /** The latest version that all nodes have reported at once, with what was changed by then. */
@@ -104,35 +112,78 @@ class World {
     const { version } = this;
     const place = { area: "store", name, version } as const;
     this.changed.set(name, version);
-    if (row !== undefined && this.random(3) === 0) {
+    if (row !== undefined && row.movingTo === undefined && row.leftOn === undefined && this.random(3) === 0) {
       this.rows.set(name, { ...place, shard: row.shard, isRemoved: true });
+      this.switched.delete(name);
     } else {
       const secrets = { token: String(version), readOnlyToken: `r${version}` };
       const content = { definition: undefined, sealed: KEY.seal(secrets, place) };
       const shard = row?.shard ?? SHARDS[this.random(SHARDS.length)] ?? 1;
-      this.rows.set(name, { ...place, shard, isRemoved: false, content });
+      this.rows.set(name, { ...row, ...place, shard, isRemoved: false, content });
     }
     this.#history.push({ version, changed: new Map(this.changed) });
+  }
+
+  /** The version that all nodes have reported. */
+  get seen(): number {
+    const reported = this.nodes.map((node) => node.reported);
+    return this.bug.waitsForOne === true ? Math.max(...reported) : Math.min(...reported);
+  }
+
+  /** The next step of a move, if every node has reported the one before. */
+  move(): void {
+    const name = NAMES[this.random(NAMES.length)] ?? "";
+    const row = this.rows.get(name);
+    if (row === undefined || row.isRemoved || this.nodes.length === 0) return;
+    const { movingTo, ...rest } = row;
+    const other = SHARDS.find((shard) => shard !== row.shard) ?? 1;
+    if (movingTo !== undefined && this.seen < (row.moved ?? 0)) return;
+    if (movingTo === undefined && row.leftOn !== undefined) return;
+    this.version += 1;
+    const moved = this.version;
+    if (movingTo === undefined) this.rows.set(name, { ...row, moved, movingTo: other });
+    else if (movingTo === row.shard) this.rows.set(name, { ...rest, moved });
+    else {
+      this.rows.set(name, { ...row, moved, shard: movingTo, leftOn: row.shard });
+      this.switched.set(name, { shard: movingTo, version: moved });
+    }
+    this.#history.push({ version: moved, changed: new Map(this.changed) });
   }
 
   read(since: number): TenantsRead {
     const rows = [...this.rows.values()].map(({ content, ...row }) => ({
       ...row,
-      ...(content !== undefined && row.version > since && { content }),
+      ...(content !== undefined && Math.max(row.version, row.moved ?? 0) > since && { content }),
     }));
     return { version: this.version, rows };
   }
 
   /** keeps (1) */
   check(): void {
-    const reported = this.nodes.map((node) => node.reported);
-    const seen = this.bug.waitsForOne === true ? Math.max(...reported) : Math.min(...reported);
+    const { seen } = this;
     if (this.nodes.length > 0)
       this.reached = this.#history.findLast(({ version }) => version <= seen)?.changed ?? this.reached;
     for (const node of this.nodes)
       for (const { serving } of node.shards.values())
         for (const [name, token] of serving?.accepted ?? [])
           assert.ok(token >= (this.reached.get(name) ?? 0), `${node.name} accepts token ${token} of ${name}`);
+    this.#checkMoves(seen);
+  }
+
+  /** keeps (3) */
+  #checkMoves(seen: number): void {
+    for (const node of this.nodes)
+      for (const [number, { serving }] of node.shards) {
+        if (serving === undefined) continue;
+        for (const name of serving.accepted.keys()) {
+          const { movingTo, moved = 0 } = this.rows.get(name) ?? {};
+          const isFrozen = movingTo !== undefined && seen >= moved;
+          assert.ok(!isFrozen || serving.frozen.has(name), `${node.name} accepts writes of ${name}`);
+          const last = this.switched.get(name);
+          const hasLeft = last !== undefined && last.shard !== number && seen >= last.version;
+          assert.ok(!hasLeft, `${node.name} serves ${name} on shard ${number}`);
+        }
+      }
   }
 }
 
@@ -172,6 +223,13 @@ class TestNode {
           await calls.pass();
           this.reported = version;
         },
+        forgetLeft: async ({ name: gone, leftOn }) => {
+          await calls.pass();
+          const row = world.rows.get(gone);
+          if (row?.leftOn !== leftOn) return;
+          const { leftOn: _, ...rest } = row;
+          world.rows.set(gone, rest);
+        },
         forget: async ({ name: gone, version }) => {
           await calls.pass();
           const row = world.rows.get(gone);
@@ -180,6 +238,7 @@ class TestNode {
       },
       key: KEY,
       listed: { store: [], messaging: [], vector: [] },
+      listedTenant: () => undefined,
       readIndex: () => defaultIndex,
       knows: () => true,
       clock,
@@ -222,7 +281,7 @@ class TestNode {
     if (this.#world.owners.get(number) === this) this.#world.owners.delete(number);
   }
 
-  async #give(changes: TenantChanges): Promise<readonly string[]> {
+  async #give(changes: TenantChanges): Promise<readonly PlacedTenant[]> {
     await this.#world.calls.pass();
     const all = await Promise.all([...this.shards.values()].map(({ tenants }) => tenants.change(changes)));
     await this.#world.calls.pass();
@@ -234,8 +293,9 @@ function act(world: World, started: () => string): void {
   const { nodes, random } = world;
   const node = nodes[random(nodes.length)];
   const shard = SHARDS[random(SHARDS.length)] ?? 1;
-  const what = random(12);
+  const what = random(14);
   if (what < 2) world.change();
+  else if (what > 11) world.move();
   else if (what < 5) node?.tenants.saw(world.version);
   else if (what < 6) void node?.claim(shard);
   else if (what < 7 && world.owners.get(shard) !== undefined) void world.owners.get(shard)?.release(shard);
@@ -280,10 +340,11 @@ export async function runRevocations(seed: number, bug: RevocationBug = {}): Pro
     for (const node of world.nodes) node.tenants.saw(world.version);
   }
   await settle(world);
-  const accepted = [...world.owners.values()].flatMap((owner) =>
-    [...owner.shards.values()].flatMap(({ serving }) => [...(serving?.accepted ?? [])]),
+  const accepted = [...world.owners].flatMap(([shard, owner]) =>
+    [...(owner.shards.get(shard)?.serving?.accepted ?? [])].map(([name, token]) => [name, token, shard]),
   );
-  const wanted = [...world.rows.values()].map(({ name, version }) => [name, version]);
-  assert.deepEqual([...new Map(accepted)].toSorted(), wanted.toSorted());
+  const wanted = [...world.rows.values()].map(({ name, version, shard }) => [name, version, shard]);
+  assert.deepEqual(accepted.toSorted(), wanted.toSorted());
+  assert.ok([...world.rows.values()].every(({ leftOn }) => leftOn === undefined));
   assert.ok([...world.rows.values()].every(({ isRemoved }) => !isRemoved));
 }

@@ -20,29 +20,37 @@ import { type AreaSplit, type AreaTenant, FIRST_SNAPSHOT, type SplitWriting } fr
 import type { ShardFiles } from "./shard-files.ts";
 
 /** In place of the number of a tenant. */
-const AREA_ITSELF = 0;
+export const AREA_ITSELF = 0;
 
-interface TenantChange {
+export interface TenantChange {
   readonly number: number;
   /** Of a new tenant; undefined: it was dropped. */
   readonly name: string | undefined;
-  write(frame: FrameWriter): void;
+  /** With another number than `number`, if it is given. */
+  write(frame: FrameWriter, as?: number): void;
 }
 
-type SplitArea = "store" | "vector";
+export type SplitArea = "store" | "vector";
 
 /** The tenants that a frame of the area itself creates and drops. */
-const changesOf: Readonly<Record<SplitArea, (frame: Buffer) => Generator<TenantChange>>> = {
+export const changesOf: Readonly<Record<SplitArea, (frame: Buffer) => Generator<TenantChange>>> = {
   *store(frame) {
     for (const change of readDatabaseChanges(frame))
-      yield { ...change, write: (writer) => writeDatabaseChange(writer, change) };
+      yield {
+        ...change,
+        write: (writer, number = change.number) => writeDatabaseChange(writer, { ...change, number }),
+      };
   },
   *vector(frame) {
     for (const change of readChanges(frame)) {
       // `next index` keeps numbers of dropped indexes from being used again, which (2) makes needless.
       if (change.kind !== "create index" && change.kind !== "drop index") continue;
       const name = change.kind === "create index" ? change.name : undefined;
-      yield { number: change.index, name, write: (writer) => writeChange(writer, change) };
+      yield {
+        number: change.index,
+        name,
+        write: (writer, index = change.index) => writeChange(writer, { ...change, index }),
+      };
     }
   },
 };
@@ -113,7 +121,7 @@ async function writeFrames(area: SplitArea, writing: SplitWriting): Promise<void
   for (const writer of writers.values()) await writer.end();
 }
 
-function tenantOf(frame: Buffer): number {
+export function tenantOf(frame: Buffer): number {
   return new FrameReader(frame).number();
 }
 

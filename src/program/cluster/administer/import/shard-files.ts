@@ -32,6 +32,11 @@ export class ShardFiles {
     return this.#current?.file;
   }
 
+  /** The snapshot that is complete. */
+  get snapshot(): { readonly number: number; readonly bytes: number } | undefined {
+    return this.#snapshot;
+  }
+
   /** The file that is being written takes frames. */
   get writer(): FrameFileWriter {
     return this.#open.writer;

@@ -44,7 +44,7 @@ function threadOf(number: number, { shards, names = [], fails = false }: ThreadF
       replaceKeys: async ({ offered }) => note("keys", offered.name),
       async changeTenants({ removed }) {
         note("change");
-        return removed.map(({ name }) => name).filter((name) => names.includes(name));
+        return removed.filter(({ name }) => names.includes(name));
       },
       prepareRelease: async (shard) => note("prepareRelease", shard),
       release: async ({ shard, graceMs }) => note("release", shard, graceMs),
@@ -114,7 +114,10 @@ test("what concerns a shard goes to its thread, and owners and keys go to the fr
 test("changes of tenants at run time go to every thread, which finds shards by their tokens", async () => {
   const { area, calls } = areaOf();
   const removed = ["tan", "sky", "unknown"].map((name) => ({ name, shard: 4 }));
-  assert.deepEqual(await area.control.changeTenants({ put: [], closed: [], removed }), ["sky", "tan"]);
+  assert.deepEqual(await area.control.changeTenants({ put: [], closed: [], removed, left: [] }), [
+    { name: "sky", shard: 4 },
+    { name: "tan", shard: 4 },
+  ]);
   assert.deepEqual(calls, ["0 change", "1 change"]);
 });
 
