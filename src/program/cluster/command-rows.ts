@@ -173,6 +173,22 @@ export const clusterRows: readonly CommandRow[] = [
     },
   },
   {
+    words: "cluster change-key",
+    group: "Cluster",
+    operands: [],
+    options: [],
+    meaning:
+      "seals the tokens of databases, indexes and users that were made at run time again, with LARDER_CLUSTER_KEY instead of LARDER_CLUSTER_KEY_OLD, when each node has both",
+    example: "larder cluster change-key --cluster postgres://larder@127.0.0.1/larder",
+    mainSettings,
+    defaults: "serve",
+    async run(call) {
+      const { changeKey } = await import("./administer/change-key.ts");
+      for (const line of await changeKey(call.run, connectionOf(call))) call.print(line);
+      return 0;
+    },
+  },
+  {
     words: "cluster grants",
     group: "Cluster",
     operands: ["<role>"],
