@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import { missingProgram } from "../../harness/required-programs.ts";
 import { oneThread, type RunningProgram, startProgram } from "../program-process.ts";
-import { secrets, TestCluster } from "./cluster-program.ts";
+import { NodeClient, secrets, TestCluster } from "./cluster-program.ts";
 import { ask, configOf, contents, sql, storeToken, untilServed, userToken, write, written } from "./shard-clients.ts";
 
 const skip = missingProgram("postgres");
@@ -199,4 +199,86 @@ test("an import into several shards that is interrupted or refused changes nothi
   const claimed = await cluster.larder(["cluster", "import", directory], secrets);
   assert.equal(claimed.code, 1);
   assert.match(claimed.stderr, /has data already/);
+});
+
+const KEY = { LARDER_CLUSTER_KEY: "q7mR0c1lS8Yx2FvKp4Zt9wHdN6bUeJ3aGiT5oXyCkLE=" };
+const SEALED =
+  "sealed the tokens of tenants that were made at run time: store/shop, store/empty, vector/docs, messaging/ann\n";
+
+async function make(server: RunningProgram, kind: string, body: object): Promise<string> {
+  const url = `${server.adminUrl}/v1/${kind}`;
+  const made = await fetch(url, { method: "POST", headers: admin, body: JSON.stringify(body) });
+  assert.equal(made.status, 201);
+  return ((await made.json()) as { token: string }).token;
+}
+
+test("what was made at run time comes into a cluster with its tokens and signing keys, sealed", { skip }, async () => {
+  const directory = cluster.dataDirectory("made");
+  const single = await startSingle("made", []);
+  const [shop, empty] = [
+    await make(single, "databases", { name: "shop" }),
+    await make(single, "databases", { name: "empty" }),
+  ];
+  const docs = await make(single, "indexes", { name: "docs", type: "DENSE", dimension: 3 });
+  const ann = await make(single, "users", { name: "ann" });
+  const vectorUrl = (server: RunningProgram): string => server.environment["UPSTASH_VECTOR_REST_URL"] ?? "";
+  const keysOf = async (server: RunningProgram): Promise<unknown> =>
+    (await ask(`${messagingUrl(server)}/v2/keys`, ann, { method: "GET" })).body;
+  assert.equal((await ask(`${single.storeUrl}/set/key/value`, shop)).status, 200);
+  const record = JSON.stringify({ id: "a", vector: [1, 2, 3] });
+  assert.equal((await ask(`${vectorUrl(single)}/upsert`, docs, { body: record })).status, 200);
+  const signing = await keysOf(single);
+  assert.deepEqual(await single.stop(), { code: 0, signal: null });
+
+  for (const shards of ["1", "2"]) {
+    await sql(cluster, "DROP SCHEMA IF EXISTS larder CASCADE");
+    assert.equal((await cluster.larder(["cluster", "init", "--shards", shards])).code, 0);
+    const words = ["cluster", "import", directory];
+    if (shards === "1") {
+      // Of a cluster that was used before, although its areas are empty.
+      await sql(cluster, "INSERT INTO larder.tenant (area, name, shard, sealed) VALUES ('store', 'shop', 1, '')");
+      const taken = await cluster.larder(words, { ...secrets, ...KEY });
+      assert.deepEqual(
+        [taken.code, taken.stderr],
+        [
+          1,
+          "larder: The cluster has the database shop already, which was made at run time: import into a new cluster\n",
+        ],
+      );
+      assert.deepEqual(await sql(cluster, "SELECT count(*)::int AS rows FROM larder.log"), [{ rows: 0 }]);
+      await sql(cluster, "DELETE FROM larder.tenant");
+    } else {
+      const keyless = await cluster.larder(words, secrets);
+      assert.equal(keyless.code, 0, keyless.stderr);
+      assert.match(
+        keyless.stdout,
+        /^to seal the tokens of those that were made at run time, run this command again with LARDER_CLUSTER_KEY, before a node starts$/m,
+      );
+      for (const one of ["database shop", "database empty", "index docs", "messaging user ann"])
+        assert.match(keyless.stdout, new RegExp(`^The ${one} was made at run time: list it in`, "m"));
+    }
+    const imported = await cluster.larder(words, { ...secrets, ...KEY });
+    assert.deepEqual([imported.code, imported.stderr], [0, ""]);
+    assert.ok(imported.stdout.includes(SEALED), imported.stdout);
+    assert.doesNotMatch(imported.stdout, /was made at run time: list it|has secrets that a cluster does not store/);
+    const again = await cluster.larder(words, { ...secrets, ...KEY });
+    assert.match(again.stdout, /already has the data of .*; nothing was changed$/m);
+    const [dump] = await sql<{ text: string }>(cluster, "SELECT string_agg(t::text, '') AS text FROM larder.tenant t");
+    for (const token of [shop, empty, docs, ann]) assert.equal(dump?.text.includes(token), false);
+
+    const node = await cluster.startNode(`made-${shards}`, [...ADDRESS, ...oneThread], KEY);
+    await new NodeClient(node).untilServing();
+    if (shards === "2") await untilServed(node, [1, 2, 3, 4, 5, 6]);
+    assert.deepEqual((await ask(`${node.storeUrl}/get/key`, shop)).body, { result: "value" });
+    assert.deepEqual((await ask(`${node.storeUrl}/get/key`, empty)).body, { result: null });
+    const fetched = await ask(`${vectorUrl(node)}/fetch`, docs, { body: JSON.stringify({ ids: ["a"] }) });
+    assert.deepEqual(fetched.body, { result: [{ id: "a" }] });
+    assert.deepEqual(await keysOf(node), signing);
+    const listed = await ask(`${node.adminUrl}/v1/databases`, secrets["LARDER_ADMIN_TOKEN"] ?? "", { method: "GET" });
+    const { databases } = listed.body as { databases: readonly { name: string; source: string }[] };
+    assert.deepEqual(databases.map(({ name, source }) => `${name} ${source}`).toSorted(), [
+      ...["empty cluster", "main environment", "shop cluster"],
+    ]);
+    assert.deepEqual(await node.stop(), { code: 0, signal: null });
+  }
 });

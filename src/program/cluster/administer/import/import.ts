@@ -16,6 +16,7 @@ import { existsSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { PostgresLogStore } from "../../../../cluster/postgres/postgres-log-store.ts";
 import type { SqlSession, Statement } from "../../../../cluster/postgres/session.ts";
+import type { TenantKind } from "../../../../edge/admin/routes.ts";
 import { systemClock } from "../../../../kernel/clock.ts";
 import type { OnBytes } from "../../../../persistence/byte-progress.ts";
 import { checkDataDirectory } from "../../../../persistence/data-directory.ts";
@@ -29,13 +30,17 @@ import { assertRestored, STORED_AREAS } from "../../../directory/data-directory.
 import { type DirectoryLock, lockDirectory } from "../../../directory/directory-lock.ts";
 import { directoryRefusal, StartRefusal } from "../../../refusal.ts";
 import type { RunSettings } from "../../../settings/run-settings.ts";
+import { areaOfKind } from "../../../tenants/administration.ts";
 import { type StoredTenant, type StoredTokens, TOKENS_FILE } from "../../../tenants/stored-tokens.ts";
 import { resolveTenants } from "../../../tenants/tokens.ts";
 import { type ClusterFacts, firstShardOf, readFacts, withSession } from "../../cluster-facts.ts";
 import { ungivenSecrets } from "../../given-secrets.ts";
 import { assertNoNode } from "../../node-file.ts";
+import { keysOf } from "../../tenants/open-tenants.ts";
 import { findLivingNodes, printNodes } from "../living-nodes.ts";
 import { type ClusterPlace, changeAtOnce, type Transaction } from "../transaction.ts";
+import { upgradeIfOlder } from "../upgrade.ts";
+import { type MadeTenant, madeTenants, SealedTokens, type Sealing, withoutMade } from "./sealed-tokens.ts";
 import type { ImportSource } from "./source.ts";
 import { splitArea } from "./split-area.ts";
 import { wholeArea } from "./whole-area.ts";
@@ -49,24 +54,37 @@ export async function importDirectory(
   const directory = resolve(operand);
   const lock = await openSource(directory);
   try {
+    const stored = readStoredTokens(directory);
+    const made = madeTenants(run, stored);
+    // Rows with secrets are of the newest tables.
+    if (made.length > 0 && run.settings.clusterKey !== undefined) await upgradeIfOlder(place);
     const { facts, sources, isDone } = await withSession(place.plan, place.place, async (session) => {
       const known = await readFacts(session);
       const read = await readSources(run, directory, { facts: known, session });
       return { facts: known, sources: read, isDone: await isImported(session, known.id, read) };
     });
     const { id, version } = facts;
+    const keys = keysOf(run, id);
+    const sealing = keys && {
+      ...{ tenants: made, keys, shards: facts.shards, isRepeated: isDone },
+      place: run.origins.clusterKey.place,
+    };
     const reports = sources.map(({ report }) => report);
     const lines = [
       ...reports.map(describeArea),
       ...sources.flatMap((source) => source.lines),
       ...damageOf(reports),
-      ...notesOn(run, directory, readStoredTokens(directory)),
+      ...notesOn(run, directory, { stored, made, hasKey: keys !== undefined }),
     ];
-    if (isDone) return [`the cluster ${id} already has the data of ${directory}; nothing was changed`, ...lines];
-    await reportBytes(run, (onBytes) =>
-      changeAtOnce(place, (transaction) => write(transaction, { sources, version, onBytes })),
+    const isThere = `the cluster ${id} already has the data of ${directory}`;
+    if (isDone) {
+      const added = sealing === undefined ? [] : await changeAtOnce(place, (transaction) => seal(transaction, sealing));
+      return [added.length > 0 ? isThere : `${isThere}; nothing was changed`, ...sealedLines(added), ...lines];
+    }
+    const sealed = await reportBytes(run, (onBytes) =>
+      changeAtOnce(place, (transaction) => write(transaction, { sources, version, sealing, onBytes })),
     );
-    return [`imported ${directory} into the cluster ${id}`, ...lines];
+    return [`imported ${directory} into the cluster ${id}`, ...sealedLines(sealed), ...lines];
   } catch (fault) {
     throw directoryRefusal(fault, directory, "the operand");
   } finally {
@@ -164,12 +182,18 @@ interface Writing {
   readonly sources: readonly ImportSource[];
   /** Of the tables. */
   readonly version: number;
+  /** Undefined: there is no key to seal tokens with. */
+  readonly sealing: Sealing | undefined;
   readonly onBytes: OnBytes;
 }
 
-/** keeps (2) */
-async function write(transaction: Transaction, { sources, version, onBytes }: Writing): Promise<void> {
+/** keeps (2). Resolves with the tenants whose tokens were sealed. */
+async function write(
+  transaction: Transaction,
+  { sources, version, sealing, onBytes }: Writing,
+): Promise<readonly MadeTenant[]> {
   type Shard = { id: number; epoch: number; is_used: boolean; is_owned: boolean };
+  const tokens = await beginSealing(transaction, sealing);
   await transaction.rows(LOCK_SHARDS);
   const shards = await transaction.rows<Shard>(SHARD_STATES);
   if (shards.some(({ is_used, is_owned }) => is_used || is_owned))
@@ -178,21 +202,51 @@ async function write(transaction: Transaction, { sources, version, onBytes }: Wr
   for (const source of sources) await source.write(transaction, { epochOf, onBytes });
   const whole = sources.filter((source) => source.shards.length === 1).map(({ area }) => area);
   if (version > 1) await transaction.rows(FORGET_TENANTS, [whole]);
+  return (await tokens?.write()) ?? [];
 }
 
-/** What the operator has to do, because the cluster stores no secrets and no definitions of tenants. */
-function notesOn(run: RunSettings, directory: string, stored: StoredTokens): readonly string[] {
+/** Of data that the cluster has already. */
+async function seal(transaction: Transaction, sealing: Sealing): Promise<readonly MadeTenant[]> {
+  return (await (await beginSealing(transaction, sealing))?.write()) ?? [];
+}
+
+async function beginSealing(transaction: Transaction, sealing: Sealing | undefined): Promise<SealedTokens | undefined> {
+  if (sealing === undefined || sealing.tenants.length === 0) return undefined;
+  return SealedTokens.begin(transaction, sealing);
+}
+
+function sealedLines(sealed: readonly MadeTenant[]): readonly string[] {
+  if (sealed.length === 0) return [];
+  const names = sealed.map(({ kind, name }) => `${areaOfKind[kind]}/${name}`);
+  return [`sealed the tokens of tenants that were made at run time: ${names.join(", ")}`];
+}
+
+interface Noted {
+  readonly stored: StoredTokens;
+  /** The tenants whose tokens can be sealed. */
+  readonly made: readonly MadeTenant[];
+  readonly hasKey: boolean;
+}
+
+/** What the operator has to do about secrets and definitions that are not in the cluster. */
+function notesOn(run: RunSettings, directory: string, { stored, made, hasKey }: Noted): readonly string[] {
   const notes = [`do not start a single server on ${directory} again: what it accepts is not in the cluster`];
-  const ungiven = ungivenSecrets(resolveTenants(run, stored).tenants);
+  const sealed = hasKey ? made : [];
+  const ungiven = ungivenSecrets(withoutMade(resolveTenants(run, stored).tenants, sealed));
   if (ungiven.length > 0)
     notes.push(`${join(directory, TOKENS_FILE)} has secrets that a cluster does not store:`, ...ungiven);
-  const lists: readonly (readonly [string, readonly StoredTenant[] | undefined])[] = [
-    ["database", stored.databases],
-    ["index", stored.indexes],
-    ["messaging user", stored.users],
+  if (!hasKey && made.length > 0)
+    notes.push(
+      `to seal the tokens of those that were made at run time, run this command again with ${run.origins.clusterKey.place}, before a node starts`,
+    );
+  const lists: readonly (readonly [TenantKind, string, readonly StoredTenant[] | undefined])[] = [
+    ["databases", "database", stored.databases],
+    ["indexes", "index", stored.indexes],
+    ["users", "messaging user", stored.users],
   ];
-  for (const [noun, tenants] of lists)
-    for (const { name } of tenants?.filter(({ madeBy }) => madeBy === "admin") ?? [])
-      notes.push(`The ${noun} ${name} was made at run time: list it in the configuration file of every node`);
+  for (const [kind, noun, tenants] of lists)
+    for (const { name, madeBy } of tenants ?? [])
+      if (madeBy === "admin" && !sealed.some((each) => each.kind === kind && each.name === name))
+        notes.push(`The ${noun} ${name} was made at run time: list it in the configuration file of every node`);
   return notes;
 }
