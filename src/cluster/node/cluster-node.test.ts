@@ -197,6 +197,28 @@ test("a pin overrides the order", async () => {
   assert.deepEqual(await cluster.owners(), owners.with(5, other));
 });
 
+test("a shard that is held is released, claimed by nobody, and keeps no other shard from moving", async () => {
+  const cluster = await Cluster.create();
+  const a = await cluster.start("a");
+  await cluster.advance(10_000);
+  await cluster.store.hold(5, true);
+  await cluster.advance(2_000);
+  const all: readonly (string | undefined)[] = new Array(SHARDS).fill("a");
+  assert.deepEqual(await cluster.owners(), all.with(5, undefined));
+  assert.equal(a.host.loaded.has(5), false);
+  const b = await cluster.start("b");
+  await cluster.advance(60_000);
+  const owners: readonly (string | undefined)[] = firstOf("a", "b");
+  assert.deepEqual(await cluster.owners(), owners.with(5, undefined));
+  await cluster.store.hold(5, false);
+  await cluster.advance(60_000);
+  assert.deepEqual(await cluster.owners(), owners);
+  assert.deepEqual(
+    [a, b].flatMap(({ host }) => host.reasons),
+    [],
+  );
+});
+
 test("a drained node gives its shards away one at a time, gets none back, and claims what nobody else can", async () => {
   const cluster = await Cluster.create();
   const a = await cluster.start("a");

@@ -202,7 +202,7 @@ test("tokens are sealed again with another key while nodes serve them, when ever
   while ((await statusOf(c, shop)) !== 401);
   assert.deepEqual(await changeKey({ LARDER_CLUSTER_KEY: OLD_KEY, LARDER_CLUSTER_KEY_OLD: NEW_KEY }), [
     1,
-    "larder: The new key is missing on nodes both, new, old: start each with both keys, the one that the cluster has in LARDER_CLUSTER_KEY_OLD, and run this command then\n",
+    "larder: The new key is missing on node new: start each with both keys, the one that the cluster has in LARDER_CLUSTER_KEY_OLD, and run this command then\n",
   ]);
   for (const node of [c, b, again]) assert.deepEqual(await node.stop(), { code: 0, signal: null });
   assert.deepEqual(await changeKey({ LARDER_CLUSTER_KEY: OLD_KEY, LARDER_CLUSTER_KEY_OLD: NEW_KEY }), [

@@ -309,8 +309,9 @@ export class ModelLogStore implements LogStore {
       const row = await shards.lock(
         `${shard}`,
         statement,
-        ({ epoch: current, owner, writerFormat }) =>
+        ({ epoch: current, owner, writerFormat, isHeld }) =>
           writerFormat <= format &&
+          isHeld !== true &&
           alive.has(life) &&
           ((current === epoch && !alive.has(owner ?? "")) || (current === epoch + 1 && owner === life)),
       );
@@ -341,6 +342,11 @@ export class ModelLogStore implements LogStore {
 
   pin(shard: number, pin: string | undefined): Promise<void> {
     return this.#administer(shard, { pin });
+  }
+
+  /** As a command does that replaces the contents of a shard. */
+  hold(shard: number, isHeld: boolean): Promise<void> {
+    return this.#administer(shard, { isHeld });
   }
 
   async setDrained(name: string, isDrained: boolean): Promise<void> {
