@@ -154,6 +154,38 @@ test("a request that was not carried out is sent again when its owner answers a 
   assert.equal(sender.probes.length, 3);
 });
 
+test("a request that waits goes where its tenant lives since then, and was not carried out here", async () => {
+  const clock = new VirtualClock();
+  const sender = new ScriptedSender();
+  const handled: string[] = [];
+  const other = {
+    bodyBytesMax: () => 10,
+    handle: ({ target }: HttpRequest): HttpReply => {
+      handled.push(target);
+      return { status: 200, headers: [], body: "from the other shard" };
+    },
+  };
+  let isMoved = false;
+  const elsewhere = () => (isMoved ? other : undefined);
+  const service = { bodyBytesMax: () => 10 };
+  const front = new Front({ area: "store", service, sender, clock, waitMs: 10_000, elsewhere });
+  front.follow(A);
+  // Its owner has made the change already, and this node has not.
+  sender.otherwise = NOT_EXECUTED;
+  sender.isServing = true;
+  const asked = Promise.resolve(front.handle(client().request)) as Promise<HttpReply>;
+  for (let tries = 0; tries < 3; tries += 1) {
+    await settle();
+    clock.advance(RETRY_MS);
+  }
+  await settle();
+  assert.ok(sender.sent.length > 1);
+  isMoved = true;
+  clock.advance(RETRY_MS);
+  assert.equal((await asked).body, "from the other shard");
+  assert.deepEqual([handled, front.heldCount], [["/set/k/1"], 0]);
+});
+
 test("an owner that has refused a request gets no other one before it has answered a probe", async () => {
   const { sender, front, ask, advance } = bench();
   front.follow(A);

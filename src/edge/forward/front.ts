@@ -86,6 +86,8 @@ export interface FrontOptions {
   readonly waitMs: number;
   /** Counts the held requests of several fronts of an area together; absent: of this one. */
   readonly held?: HeldRequests;
+  /** Where a request belongs that waits here, because its tenant lives on another shard since then; absent: nowhere else. */
+  elsewhere?(head: RequestHead): HttpService | undefined;
 }
 
 /** The requests that wait for an owner. */
@@ -212,6 +214,7 @@ export class Front implements HttpService {
         return outcome.kind === "lost" ? refused(answerLost(area)) : outcome.reply;
       },
       refused,
+      moved: () => this.#options.elsewhere?.(request)?.handle(request),
       abandoned: abandonedReply,
       isAbandoned: () => request.isAbandoned === true,
     });
@@ -237,6 +240,8 @@ export class Front implements HttpService {
         }
         await this.#wait(leftMs, attempt.whenAbandoned);
         if (attempt.isAbandoned()) return attempt.abandoned;
+        const moved = attempt.moved?.();
+        if (moved !== undefined) return await moved;
       }
     } finally {
       if (hold.isCounted) this.#held.count -= 1;
@@ -306,6 +311,8 @@ interface Attempt<Result> {
   /** Undefined: nothing was carried out. */
   there(at: OwnerAddress): Promise<Result | undefined>;
   refused(failure: RequestFailure): Result;
+  /** Asked after each wait: what comes of it elsewhere; undefined: it still belongs here. */
+  moved?(): Result | Promise<Result> | undefined;
   readonly abandoned: Result;
   isAbandoned(): boolean;
   /** Calls once the client has gone, until the returned function is called. Absent: that is found out when the wait is over. */

@@ -6,7 +6,7 @@
 import { Front } from "../../../edge/forward/front.ts";
 import { type InnerServiceOptions, innerService, innerTunnels } from "../../../edge/forward/inner-service.ts";
 import { PoolSender } from "../../../edge/forward/pool-sender.ts";
-import type { HttpService } from "../../../edge/handler.ts";
+import type { HttpService, RequestHead } from "../../../edge/handler.ts";
 import type { Listener } from "../../../edge/http/listener.ts";
 import { SharedKeys } from "../../../edge/http/shared-key.ts";
 import { assert } from "../../../kernel/assert.ts";
@@ -35,6 +35,8 @@ export interface SeveralShards {
   readonly shards: readonly number[];
   /** The service of a shard that this node serves, for a forwarded request; without one, of any shard. */
   serving(asked?: ForwardedHead): HttpService | undefined;
+  /** Where a request for a shard belongs now; undefined: to that shard, as far as this node knows. */
+  elsewhere?(shard: number, head: RequestHead): HttpService | undefined;
 }
 
 export type ForwardedHead = NonNullable<Parameters<InnerServiceOptions["serving"]>[0]>;
@@ -70,7 +72,10 @@ export class AreaForwarding {
       const number = several === undefined ? options.shard : shard;
       const sender = new PoolSender({ key: plan.keys.offered, clock: systemClock, shard: number });
       senders.push(sender);
-      return new Front({ area, service, sender, clock: systemClock, waitMs: plan.waitMs, held });
+      return new Front({
+        ...{ area, service, sender, clock: systemClock, waitMs: plan.waitMs, held },
+        elsewhere: (head) => several?.elsewhere?.(shard, head),
+      });
     };
     this.#fronts = new Map((several?.shards ?? [ONLY_SHARD]).map((shard) => [shard, frontOf(shard)]));
     this.#senders = senders;

@@ -133,6 +133,19 @@ test("a tenant that is made, changed and removed at run time is found by its tok
   assert.equal(router.findShard("new"), undefined);
 });
 
+test("a request that waits for a shard belongs elsewhere when its tenant has moved", () => {
+  const shards = SPREAD.map((each) => new FakeShard(each, []));
+  const [, , last] = shards as [FakeShard, FakeShard, FakeShard];
+  const router = new ShardRouter(shards);
+  const request = requestTo(`/token/${tokenOf("red")}`);
+  assert.equal(router.elsewhere(1, request), undefined);
+  router.setTenant(last, { name: "red", tokens: [{ token: tokenOf("red"), access: "standard" }] });
+  assert.equal(router.elsewhere(1, request), last.http);
+  // Of a token that this node does not know it cannot say that.
+  assert.equal(router.elsewhere(1, requestTo("/token/unknown")), undefined);
+  assert.equal(router.elsewhere(1, requestTo("/none")), undefined);
+});
+
 test("a token of a user leads to the engine that knows it", async () => {
   assert.deepEqual(await route(SPREAD, "/token/of-a-user"), [[4], 200]);
 });

@@ -123,6 +123,13 @@ export class ShardRouter implements HttpService {
     return { ...withForms(first), handle: (request) => tryEach(request, served, miss) };
   }
 
+  /** Where a request belongs that waits for a shard, if its tenant has moved to another one since. */
+  elsewhere(shard: number, head: RequestHead): HttpService | undefined {
+    const owner = this.#first.parts.service.http.tokenOwner(head, this.tokens);
+    const found = owner.kind === "tenant" ? this.#byTenant.get(owner.name) : undefined;
+    return found === undefined || found.number === shard ? undefined : found.http;
+  }
+
   /** Its limits and forms of errors are those of all shards. */
   get #area(): HttpService {
     return this.#first.parts.service.http;

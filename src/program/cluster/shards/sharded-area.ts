@@ -152,7 +152,11 @@ export class ShardedArea implements AreaApi, AreaControl, AreaData, AreaSnapshot
       refusal: (failure: RequestFailure, target: string) => routerOf().refusal(failure, target),
     };
     const shards = options.plans.map(numberOf);
-    const forwarding = await options.forward(forms, { shards, serving: (asked) => area?.servingFor(asked) });
+    const forwarding = await options.forward(forms, {
+      shards,
+      serving: (asked) => area?.servingFor(asked),
+      elsewhere: (shard, head) => (area === undefined ? undefined : area.#router.elsewhere(shard, head)),
+    });
     area = new ShardedArea(options, { made, forwarding, troubles });
     return area;
   }
