@@ -1,4 +1,4 @@
-/** Nodes of one cluster for the parts that need several of them, and what PostgreSQL has committed for them. */
+/** Nodes of one cluster for the parts that need several of them, and what they have in PostgreSQL. */
 import { join } from "node:path";
 import { Client } from "pg";
 import { type PinnedProcess, startPinned } from "../harness/pinned-process.ts";
@@ -77,10 +77,10 @@ export class ClusterDatabase {
     return (await this.#client.query(text, [...values])).rows as Row[];
   }
 
-  /** Transactions since the start, of which each statement of a node is one; sessions report them within a second. */
-  async commits(): Promise<number> {
-    const text = "SELECT xact_commit::float8 AS commits FROM pg_stat_database WHERE datname = current_database()";
-    return (await this.rows<{ commits: number }>(text))[0]?.commits ?? 0;
+  /** The rows of all journals: each is a statement of its own, and none is removed before a snapshot. */
+  async appends(): Promise<number> {
+    const text = "SELECT count(*)::float8 AS appends FROM larder.log";
+    return (await this.rows<{ appends: number }>(text))[0]?.appends ?? 0;
   }
 
   async close(): Promise<void> {

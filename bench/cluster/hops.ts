@@ -121,7 +121,7 @@ function printed(subjects: readonly Subject[], rounds: readonly (readonly [Round
   const figures = subjects.flatMap(({ name }, i) =>
     (rounds[i] ?? []).map((list, side) => [
       `${name}, ${side === 0 ? "directly" : "through a front"}`,
-      spread(list, ({ p50Ms }) => p50Ms),
+      spread(list, ({ p50Ms }) => p50Ms * 1_000),
       spread(list, ({ perSecond }) => perSecond),
       spread(list, ({ ownerUs }) => ownerUs),
       side === 0 ? "" : spread(list, ({ frontUs }) => frontUs),
@@ -143,7 +143,7 @@ function printed(subjects: readonly Subject[], rounds: readonly (readonly [Round
       ratioText(work),
     ];
   });
-  const head = ["1 connection, then 32", "p50 ms of 1", "per second of 32", "µs of the owner", "µs of the front"];
+  const head = ["1 connection, then 32", "p50 µs of 1", "per second of 32", "µs of the owner", "µs of the front"];
   const goals = [
     "through a front",
     `ms added to p50 of 1 (goal: at most ${ADDED_MS_GOAL})`,
