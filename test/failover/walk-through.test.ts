@@ -149,7 +149,7 @@ function post(path: string, { body, address }: { body: string; address: number }
 
 test("a reader of docs/cluster.md kills a node, and the application goes on and loses nothing", {
   skip,
-  timeout: 120_000,
+  timeout: 240_000,
 }, async (context) => {
   const blocks = blocksOf(PAGE, HEADING);
   const kill = blocks.findIndex((block) => block.includes("kill -9"));
