@@ -86,6 +86,10 @@ test("a node never claims what a node of a newer format wrote, says so, and a ne
       "m",
     ),
   );
+  // Nor does an administrator make it.
+  const pinned = await cluster.larder(["cluster", "pin", "1", "older"]);
+  const pinText = `node older reads format ${FORMAT}, and the shard was written in format ${NEXT}, so it gets the shard when it is upgraded`;
+  assert.ok(pinned.stdout.includes(`\n${pinText}\n`), pinned.stdout);
   const metrics = await (await fetch(`${waiting.adminUrl}/metrics`)).text();
   assert.match(metrics, /^larder_cluster_shard_state\{area="store",shard="1",state="unreadable"\} 1$/m);
   assert.deepEqual(await shardRows(), [owned, owned, owned]);
