@@ -170,7 +170,6 @@ test("a database moves to an empty shard: no write is lost, and reads go on", { 
     ...{ area: "store", name: "shop", shard: 7 },
     ...{ moving_to: null, left_on: null },
   });
-  assert.equal((await cluster.larder(["cluster", "status"])).code, 0);
   const again = await cluster.larder(["cluster", "move-tenant", "store/shop", "7"]);
   assert.deepEqual([again.code, again.stdout], [0, "database shop: lives on shard 7 already; nothing was changed\n"]);
 });
