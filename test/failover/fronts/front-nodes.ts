@@ -9,6 +9,7 @@ import { LinkProxy } from "../../harness/link-proxy.ts";
 import { type CommandEnd, TestCluster } from "../../program/cluster/cluster-program.ts";
 import { configOf, sql } from "../../program/cluster/shard-clients.ts";
 import { oneThread, type RunningProgram } from "../../program/program-process.ts";
+import { moment } from "../../simulation/kill/endings.ts";
 import type { NodeAddress } from "../cluster-requests.ts";
 import { urlsOf } from "../larder-nodes.ts";
 
@@ -18,6 +19,7 @@ export const DATABASES = ["one", "two"] as const;
 /** Of two shards for each area. */
 export const SHARDS: readonly number[] = [1, 2, 3, 4, 5, 6];
 
+const LOOK_MS = 100;
 /** How long an answer of a node is on its way to another one: a good part of the time of a request. */
 const ANSWER_MS = 15;
 
@@ -110,6 +112,12 @@ export class FrontNodes {
     this.#running.delete(node.name);
     await node.process.killGroup();
     this.#closeLinks(node);
+  }
+
+  /** Resolves when the others have declared a node dead, which takes them a lease. */
+  async untilDead({ name }: FrontNode): Promise<void> {
+    const text = `SELECT 1 FROM larder.node WHERE name = '${name}' AND is_dead`;
+    while ((await sql(this.#cluster, text)).length === 0) await moment(LOOK_MS);
   }
 
   /** The node must end by itself, because it has lost its life. */

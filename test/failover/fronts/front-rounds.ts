@@ -11,7 +11,7 @@
  *     move       `larder cluster move` of a shard to another node
  *     restart    kill -9 of a node that owns a shard, which starts again at once
  *     kill       kill -9 of it; others take over before it starts again
- *     away       a node cannot reach PostgreSQL until it is declared dead; it must end
+ *     away       a node cannot reach PostgreSQL until it is declared dead; then it must end
  *
  * The seed fixes what fails, in which order, and what clients draw; the machine
  * times it.
@@ -342,6 +342,9 @@ class FrontWorld {
         break;
       case "away":
         node.store.become("refusing");
+        await nodes.untilDead(node);
+        // Only PostgreSQL can say so to the node, whose shards are suspended until then.
+        node.store.become("whole");
         await nodes.ends(node);
         await nodes.startNode(node.name);
         break;
