@@ -57,9 +57,9 @@ before(async () => {
   const random = seededRandom(seedFrom("LARDER_WALK_SEED"));
   network = `127.${1 + random.below(250)}.${random.below(250)}.`;
   folder = mkdtempSync(join(tmpdir(), "larder-walk-"));
-  // A clone of the repository whose `bin/` is that of the program under test.
-  for (const name of readdirSync(repositoryRoot)) symlinkSync(join(repositoryRoot, name), join(folder, name));
-  rmSync(join(folder, "bin"));
+  // A clone of the repository whose `bin/` is that of the program under test, without what a reader has left there.
+  for (const name of readdirSync(repositoryRoot))
+    if (name !== "bin" && name !== "walk") symlinkSync(join(repositoryRoot, name), join(folder, name));
   symlinkSync(dirname(programFile), join(folder, "bin"));
   const programs = join(folder, "programs");
   mkdirSync(programs);
