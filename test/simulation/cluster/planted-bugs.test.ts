@@ -7,7 +7,7 @@ import { readFileSync } from "node:fs";
 import { test } from "node:test";
 import { clusterBugs } from "../planted/cluster.ts";
 import { forwardingBugs, revocationBugs } from "../planted/forwarding.ts";
-import { linearBugs, shippedBodyBugs, shippedBugs } from "../planted/shipped.ts";
+import { linearBugs, shippedBodyBugs, shippedBugs, standbyBugs } from "../planted/shipped.ts";
 
 const LOG_STORE = "test/differential/cluster/log-store.test.ts";
 
@@ -59,6 +59,13 @@ const finders: readonly (readonly [mistake: string, ...finders: Finder[]])[] = [
     [revocationBugs, "a change of tokens is answered when the first node has it"],
     [revocationBugs, "a node reports a change of tokens before its engines have made it"],
   ],
+  ["a poll that misses a change", [clusterBugs, "a change that was committed late is missed"]],
+  ["a claim of what a newer version wrote", [clusterBugs, "the format is ignored at a claim"]],
+  [
+    "a standby that is believed",
+    [standbyBugs, "a follower takes an open segment, and a claim believes it without a comparison"],
+  ],
+  ["a standby that writes beside its owner", [standbyBugs, "a node goes on following a shard that it has claimed"]],
   ["a clock without its floor", [clusterBugs, "the floor of the clock is ignored"]],
   ["calls while a commit is late", [clusterBugs, "calls start while a row waits long for its commit"]],
   ["rows sent again under the epoch of another", [shippedBugs, "rows are sent again under the epoch of another owner"]],
@@ -84,7 +91,7 @@ test("every mistake of a cluster has a test that finds it when it is planted", (
 
 test("every planted bug of a cluster is the finder of a mistake", () => {
   const named = new Set(finders.flatMap(([, ...found]) => found.map(([, name]) => name)));
-  const tables = [clusterBugs, forwardingBugs, revocationBugs, shippedBugs, shippedBodyBugs, linearBugs];
+  const tables = [clusterBugs, forwardingBugs, revocationBugs, shippedBugs, shippedBodyBugs, standbyBugs, linearBugs];
   const planted = tables.flatMap(({ bugs }: { readonly bugs: readonly { readonly name: string }[] }) => bugs);
   assert.deepEqual(
     planted.map(({ name }) => name).filter((name) => !named.has(name)),
