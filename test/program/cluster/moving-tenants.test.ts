@@ -1,8 +1,11 @@
 /** Databases and indexes that move to a shard of their own while the nodes of their cluster run. */
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
+import { seededRandom } from "../../../src/kernel/random.ts";
 import { CuttingProxy } from "../../harness/cutting-proxy.ts";
+import { drawnPart } from "../../harness/drawn-part.ts";
 import { missingProgram } from "../../harness/required-programs.ts";
+import { seedFrom } from "../../harness/seed.ts";
 import { oneThread, type RunningProgram } from "../program-process.ts";
 import { secrets, TestCluster } from "./cluster-program.ts";
 import { ask, configOf, sql, storeToken, untilServed } from "./shard-clients.ts";
@@ -11,6 +14,8 @@ const skip = missingProgram("postgres");
 const ADDRESS = ["--cluster-address", "127.0.0.1:0"];
 const KEY = { LARDER_CLUSTER_KEY: "q7mR0c1lS8Yx2FvKp4Zt9wHdN6bUeJ3aGiT5oXyCkLE=" };
 const MOVING = "TRYAGAIN Writes are refused: the data is moving to another shard; try again";
+/** Each cut takes some seconds. */
+const drawn = { oneIn: 3, random: seededRandom(seedFrom("LARDER_CUT_MOVES_SEED")) };
 
 let cluster: TestCluster;
 
@@ -292,7 +297,7 @@ test("a move that is cut off at any point leaves the database whole on one shard
     [["moving_to = NULL", "COMMIT"], true, "to shard, free"],
   ];
   let [from, to] = [7, 4];
-  for (const [index, [texts, passes, expected]] of cuts.entries()) {
+  for (const [index, [texts, passes, expected]] of drawnPart([...cuts.entries()], drawn)) {
     const proxy = await CuttingProxy.start(port);
     proxy.cutAt(texts, { passes });
     const end = await cluster.larder(["cluster", "move-tenant", "store/shop", String(to)], throughProxy(proxy));

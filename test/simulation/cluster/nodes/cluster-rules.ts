@@ -205,11 +205,14 @@ export class ClusterRules {
 
   /** A renewal reports the time of the shards that the node had before. */
   #sawClock(node: Nodes): void {
-    for (const { shard, owner } of this.#shards.values()) {
-      if (owner !== node.life) continue;
+    for (const { shard, owner, ownerName } of this.#shards.values()) {
       const known = this.#shardClockMs.get(shard) ?? 0;
-      const isSetBack = known > node.clockMs && known - node.clockMs <= SET_BACK_MS_MAX;
-      this.#shardClockMs.set(shard, isSetBack ? known : node.clockMs);
+      const aheadMs = known - node.clockMs;
+      if (owner === node.life)
+        this.#shardClockMs.set(shard, aheadMs > 0 && aheadMs <= SET_BACK_MS_MAX ? known : node.clockMs);
+      // A renewal that comes this late looks as if the clock had been corrected, also after the release of the shard.
+      else if (owner === undefined && ownerName === node.name && aheadMs > SET_BACK_MS_MAX)
+        this.#shardClockMs.set(shard, node.clockMs);
     }
   }
 

@@ -5,10 +5,10 @@
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import { Client } from "pg";
-import { type RecordingDestination, startDestination } from "../../harness/recording-destination.ts";
-import { missingProgram } from "../../harness/required-programs.ts";
-import { oneThread, type RunningProgram } from "../program-process.ts";
-import { NodeClient, secrets, TestCluster } from "./cluster-program.ts";
+import { type RecordingDestination, startDestination } from "../harness/recording-destination.ts";
+import { missingProgram } from "../harness/required-programs.ts";
+import { NodeClient, secrets, TestCluster } from "../program/cluster/cluster-program.ts";
+import { oneThread, type RunningProgram } from "../program/program-process.ts";
 
 const skip = missingProgram("postgres");
 const admin = { authorization: `Bearer ${secrets["LARDER_ADMIN_TOKEN"]}` };
