@@ -106,7 +106,7 @@ export const budgets: readonly Budget[] = [
     unit: "faults of real nodes that forward, and of their links",
     files: ["test/failover/fronts/fronts.test.ts"],
     testMs: 0,
-    proofCount: 24,
+    proofCount: 6,
     goal: 2_000,
   },
   {

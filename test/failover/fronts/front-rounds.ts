@@ -331,7 +331,9 @@ class FrontWorld {
       case "move": {
         const shard = SHARDS[random.below(SHARDS.length)] as number;
         const { code, stdout, stderr } = await nodes.move(shard, this.#any().name);
-        if (code !== 0) this.damages.push(`move: shard ${shard} stayed: ${stdout}${stderr}`);
+        // A node that did not take a shard once, because its links were cut, gets none from the same owner for minutes.
+        const isLate = stdout.includes("it moves as soon as it can");
+        if (code !== 0 && !isLate) this.damages.push(`move: shard ${shard} stayed: ${stdout}${stderr}`);
         break;
       }
       case "restart":
