@@ -10,6 +10,9 @@
  * (3) One row is under way at a time (statements.ts).
  * (4) What the store has lost although it had acknowledged it is sent again, from
  *     the files and under the same epoch, before anything else.
+ * (5) What was sent again can be lost again, and rows that were committed before it
+ *     are then still there, so that the next append looks whole. The first row that is
+ *     sent after it is followed by a look at everything that the store should have.
  */
 import type { Clock } from "../../kernel/clock.ts";
 import type { Log } from "../../kernel/log.ts";
@@ -34,7 +37,7 @@ export interface SegmentLogOptions {
   readonly states: ReadonlyMap<number, SegmentState>;
   /** Ends this owner, and returns the error for its callers. */
   deposed(): Error;
-  /** The first segment that the latest snapshot does not cover. */
+  /** The first segment that the latest snapshot does not cover; 1 without a snapshot. */
   snapshotNumber(): number;
   /** Makes sure that the store has the latest snapshot. */
   healSnapshot(): Promise<void>;
@@ -57,6 +60,9 @@ export class SegmentLog {
   #last: Promise<unknown> = Promise.resolve();
   /** How often (4) was needed. */
   #healCount = 0;
+  #isHealing = false;
+  /** Rows were sent again, and none that was sent after them has proved that they are there. */
+  #isUnproven = false;
 
   constructor(options: SegmentLogOptions) {
     this.#options = options;
@@ -100,6 +106,7 @@ export class SegmentLog {
     const { owner, deposed, snapshotNumber, clock } = this.#options;
     const end = row.start + row.bytes.length;
     const sentMs = clock.monotonicMs();
+    const provesAll = this.#isUnproven && !this.#isHealing;
     for (let healings = 0; ; healings += 1) {
       const outcome = await this.#appendOnce(state, row);
       if (outcome === "deposed") throw deposed();
@@ -107,7 +114,8 @@ export class SegmentLog {
         state.lastStart = row.start;
         state.shippedBytes = end;
         this.#options.onCommitted(clock.monotonicMs() - sentMs);
-        if (row.start === 0) await this.#proveBefore(state);
+        if (provesAll) await this.#proveAll(state);
+        else if (row.start === 0) await this.#proveBefore(state);
         return;
       }
       // A row that is healed, and that a snapshot has covered meanwhile, is needed no more.
@@ -145,6 +153,29 @@ export class SegmentLog {
     if (!isWhole) await this.#heal(number);
   }
 
+  /** keeps (5). A row that is committed after those that were sent again is lost with them. */
+  async #proveAll({ number }: SegmentState): Promise<void> {
+    if (await this.#hasAll(number)) this.#isUnproven = false;
+    else await this.#heal(number);
+  }
+
+  /** Whether the store has the latest snapshot, and of the segments up to this one that it does not cover all that was shipped. */
+  async #hasAll(lastNumber: number): Promise<boolean> {
+    const { store, statements, owner, states, snapshotNumber } = this.#options;
+    const { shard } = owner;
+    const number = snapshotNumber();
+    const [head] = await statements.run(() => store.heads([shard]));
+    if ((head?.snapshot?.number ?? 1) < number) return false;
+    const views = await statements.run(() => store.segments(shard));
+    const bytesOf = new Map(views.map(({ segment, bytes }) => [segment, bytes]));
+    // A snapshot may have been adopted meanwhile.
+    const first = snapshotNumber();
+    return [...states.values()].every(
+      (state) =>
+        state.number < first || state.number > lastNumber || (bytesOf.get(state.number) ?? 0) >= state.shippedBytes,
+    );
+  }
+
   /**
    * Removes a torn batch from the store. The part of its first row that belongs to whole frames is appended again: the
    * state that recovery has found includes them.
@@ -178,13 +209,20 @@ export class SegmentLog {
     const { store, statements, owner, log } = this.#options;
     const { shard } = owner;
     this.#healCount += 1;
+    this.#isUnproven = true;
     log.error("PostgreSQL has lost rows that it had acknowledged: sending them again", { shard });
     const views = await statements.run(() => store.segments(shard));
     const { snapshotNumber } = this.#options;
     // If what the snapshot does not cover begins in the store, no moment needs the snapshot and lacks it.
     const needsSnapshot = (views.at(-1)?.segment ?? 0) < snapshotNumber();
     if (needsSnapshot) await this.#options.healSnapshot();
-    await this.#healSegments(number, views);
+    const isInner = this.#isHealing;
+    this.#isHealing = true;
+    try {
+      await this.#healSegments(number, views);
+    } finally {
+      this.#isHealing = isInner;
+    }
     if (!needsSnapshot) await this.#options.healSnapshot();
   }
 

@@ -223,6 +223,47 @@ test("rows that the store has lost are sent again, with the snapshot", async () 
   assert.deepEqual(next.frames, ["a", "b", "c"]);
 });
 
+test("rows that are lost again after they were sent again are sent a third time", async () => {
+  const shard = await TestShard.begin();
+  let keptCommits: number | undefined;
+  const store = changed(shard.store, {
+    append: async (append: Append) => {
+      const kept = keptCommits;
+      if (append.segment === 1 || kept === undefined) return shard.store.append(append);
+      if (append.start === 0) {
+        // The end of the first segment is lost, and then the second one begins.
+        shard.database.failOver(kept);
+        const outcome = await shard.store.append(append);
+        keptCommits = shard.database.commits;
+        return outcome;
+      }
+      // What was sent again is lost with this row, and what was committed before that stays.
+      await shard.store.append(append);
+      shard.database.failOver(kept);
+      keptCommits = undefined;
+      throw new DoubtfulOutcome("lost");
+    },
+  });
+  const opened = await shard.open(await emptyDisk(), { store });
+  await appendSafely(opened, "a");
+  keptCommits = shard.database.commits;
+  await appendSafely(opened, "b");
+  await opened.area.closeSegment();
+  await settle();
+  assert.equal(opened.shipped.healCount, 1);
+  opened.area.journal.append(Buffer.from("c"));
+  await settle();
+  opened.clock.advance(50);
+  await settle();
+  assert.equal(opened.shipped.healCount, 2);
+  await appendSafely(opened, "d");
+  await appendSafely(opened, "e");
+  assert.equal(opened.shipped.healCount, 2);
+
+  const next = await shard.open(await emptyDisk());
+  assert.deepEqual(next.frames, ["a", "b", "c", "d", "e"]);
+});
+
 test("another file of the directory is only local", async () => {
   const shard = await TestShard.begin();
   const local = await emptyDisk();
