@@ -47,6 +47,8 @@ interface Machine {
   process: SimulatedProcess | undefined;
   /** Until when no other fault of its clock begins. */
   clockUntilMs: number;
+  /** Until when its monotonic clock may hide the end of a lease, so that its wall clock must not be corrected. */
+  hidingUntilMs: number;
 }
 
 /** One life. Rejects with the first violation. */
@@ -125,6 +127,8 @@ class ClusterLife {
     await this.#drive(this.#server.backend().addShards(shards));
     await this.#until(CHAOS_MS_MIN + this.#random.below(CHAOS_MS_MAX - CHAOS_MS_MIN));
     this.#endFaults();
+    await this.#until(Math.max(...this.#machines.map(({ hidingUntilMs }) => hidingUntilMs)));
+    this.#correctWallClocks();
     await this.#drive(this.#mend());
     await this.#until(this.#time.nowMs + LATE_MS_MAX + BOUND_MS);
     await this.#watchService(this.#time.nowMs + QUIET_MS);
@@ -148,6 +152,7 @@ class ClusterLife {
       format,
       process: undefined,
       clockUntilMs: 0,
+      hidingUntilMs: 0,
     });
   }
 
@@ -306,6 +311,7 @@ class ClusterLife {
       clock.wall.set({ value: clock.wall.value + stepMs });
       return;
     }
+    if (kind === 2) machine.hidingUntilMs = machine.clockUntilMs;
     const hand = kind === 1 ? clock.wall : clock.monotonic;
     hand.set({ rate: 0 });
     this.#time.after(this.#between(1_000, 12_000), () => hand.set({ rate: clock.rate }));
@@ -360,18 +366,22 @@ class ClusterLife {
     this.#server.commitMs = 0;
     this.#serverAheadMs = 0;
     this.#poisoned.clear();
-    for (const machine of this.#machines) machine.aheadMs = 0;
     for (const process of this.#processes) {
       process.faults.isCut = false;
       process.faults.isRenewalCut = false;
       process.faults.frozen = undefined;
       process.faults.doubtful = 0;
       process.faults.latencyMs = 20;
-      process.clock.wall.set({ value: START_MS + this.#time.nowMs, rate: process.clock.rate });
+      process.clock.wall.set({ rate: process.clock.rate });
       process.clock.monotonic.set({ rate: process.clock.rate });
       process.resume();
       if (process.isDraining) process.hasLeft = true;
     }
+  }
+
+  #correctWallClocks(): void {
+    for (const machine of this.#machines) machine.aheadMs = 0;
+    for (const { clock } of this.#processes) clock.wall.set({ value: START_MS + this.#time.nowMs });
   }
 
   /** What an administrator does. */
