@@ -13,6 +13,8 @@ import type { Owner } from "./limits/byte-budget.ts";
  */
 export interface HeadMemo {
   learnt: unknown;
+  /** How a node that forwards has named it to the owner. */
+  sentAs?: unknown;
 }
 
 /** A request before its body has been read. */

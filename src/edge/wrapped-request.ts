@@ -2,27 +2,41 @@
 import type { TraceContext } from "../kernel/trace-context.ts";
 import type { Tenant } from "../kernel/turns.ts";
 import type { RequestFailure } from "./errors.ts";
-import type { HttpRequest, RequestHead } from "./handler.ts";
+import type { HeadMemo, HttpRequest, RequestHead } from "./handler.ts";
 import type { Owner } from "./limits/byte-budget.ts";
 
 /** What differs from the request of the listener. */
-type Changed = Partial<Pick<RequestHead, "target" | "rawHeaders" | "remoteAddress" | "remotePort">>;
+interface Changed extends Partial<Pick<RequestHead, "target" | "remoteAddress" | "remotePort">> {
+  /** The headers, by those of the listener; called when they are read. */
+  readonly headersOf?: (rawHeaders: readonly string[]) => readonly string[];
+  /** Set if all these values are the same whenever the head repeats. */
+  readonly memo?: HeadMemo | undefined;
+}
 
 /** The head of a request with some other values; everything else is that of `head`. */
 export class WrappedHead<Head extends RequestHead = RequestHead> implements RequestHead {
   readonly target: string;
   readonly remoteAddress: string;
   readonly remotePort: number;
-  readonly #rawHeaders: readonly string[] | undefined;
+  readonly memo: HeadMemo | undefined;
+  readonly #headersOf: Changed["headersOf"];
+  #rawHeaders: readonly string[] | undefined;
   protected readonly head: Head;
 
   constructor(
     head: Head,
-    { target = head.target, rawHeaders, remoteAddress = head.remoteAddress, remotePort = head.remotePort }: Changed,
+    {
+      target = head.target,
+      headersOf,
+      memo,
+      remoteAddress = head.remoteAddress,
+      remotePort = head.remotePort,
+    }: Changed,
   ) {
     this.head = head;
     this.target = target;
-    this.#rawHeaders = rawHeaders;
+    this.memo = memo;
+    this.#headersOf = headersOf;
     this.remoteAddress = remoteAddress;
     this.remotePort = remotePort;
   }
@@ -32,7 +46,9 @@ export class WrappedHead<Head extends RequestHead = RequestHead> implements Requ
   }
 
   get rawHeaders(): readonly string[] {
-    return this.#rawHeaders ?? this.head.rawHeaders;
+    if (this.#headersOf === undefined) return this.head.rawHeaders;
+    this.#rawHeaders ??= this.#headersOf(this.head.rawHeaders);
+    return this.#rawHeaders;
   }
 
   get id(): string {

@@ -38,6 +38,7 @@ export interface Options {
   /** Absent: 127.0.0.1. */
   host?: string;
   onTunnel?: OnTunnel;
+  besideHttp1?: ListenerOptions["besideHttp1"];
 }
 
 export interface Case {
@@ -111,6 +112,7 @@ async function startListener(
     clock: options.clock ?? systemClock,
     proxies: options.proxies,
     onTunnel: options.onTunnel,
+    besideHttp1: options.besideHttp1,
     log: createLog({ level: "debug", format: "json", clock: systemClock, sink: (line) => logLines.push(line) }),
     budget,
     idPrefix: "t",

@@ -4,22 +4,27 @@
  */
 import type { Owner } from "../limits/byte-budget.ts";
 
-/** Addresses that are remembered. One that returns after so many others gets a second account, which it can only use alone. */
-const ADDRESSES_MAX = 10_000;
+/**
+ * Addresses that are remembered since the last change of generations. One that returns after twice as many others gets a
+ * second account, which it can only use alone.
+ */
+const ADDRESSES_MAX = 5_000;
 
 export class CallerAccounts {
-  /** In the order of their last requests. */
-  readonly #owners = new Map<string, Owner>();
+  #recent = new Map<string, Owner>();
+  /** Those of the generation before. A map in the order of the last requests would change with each request. */
+  #former = new Map<string, Owner>();
 
   /** The same owner for each request of an address. */
   of(address: string): Owner {
-    const owner = this.#owners.get(address) ?? { name: address };
-    this.#owners.delete(address);
-    this.#owners.set(address, owner);
-    if (this.#owners.size > ADDRESSES_MAX) {
-      const [oldest] = this.#owners.keys();
-      if (oldest !== undefined) this.#owners.delete(oldest);
+    const known = this.#recent.get(address);
+    if (known !== undefined) return known;
+    const owner = this.#former.get(address) ?? { name: address };
+    if (this.#recent.size >= ADDRESSES_MAX) {
+      this.#former = this.#recent;
+      this.#recent = new Map();
     }
+    this.#recent.set(address, owner);
     return owner;
   }
 }

@@ -154,8 +154,26 @@ export class Front implements HttpService {
     const refusal = this.refuseEarly(request);
     if (refusal !== undefined) return refusal;
     request.waitsForTurn?.(); // keeps (3)
-    return this.#forward(request).finally(() => request.hadTurn?.());
+    return this.#pass(request);
   };
+
+  /** The first attempt, which is mostly the only one, without the objects that further ones need. */
+  async #pass(request: HttpRequest): Promise<HttpReply | HttpStream> {
+    const { sender, area, clock } = this.#options;
+    const startMs = clock.monotonicMs();
+    const owner = this.#ownerToAsk;
+    try {
+      if (owner === undefined) return await this.#forward(request, { startMs, isTried: false });
+      const outcome = await sender.send(owner.at, request);
+      if (outcome.kind === "answered") return outcome.reply;
+      if (outcome.kind === "unsendable") return this.#worded(malformedHttp, request.target);
+      if (outcome.kind === "lost") return this.#worded(answerLost(area), request.target);
+      this.#hasNotExecuted(owner);
+      return await this.#forward(request, { startMs, isTried: true });
+    } finally {
+      request.hadTurn?.();
+    }
+  }
 
   bodyBytesMax(target: string): number {
     return this.#options.service.bodyBytesMax(target);
@@ -182,7 +200,8 @@ export class Front implements HttpService {
     const late = new AbortController();
     const cancel = clock.after(Math.max(waitMs, TUNNEL_MS_MIN), () => late.abort());
     const signal = AbortSignal.any([abandoned, late.signal]);
-    const outcome = await this.#attempt<TunnelOutcome>({
+    const start = { startMs: clock.monotonicMs(), isTried: false };
+    const outcome = await this.#attempt<TunnelOutcome>(start, {
       here: async () => ({ kind: "here" }),
       there: async (at) => {
         const socket = await sender.openTunnel(at, caller, signal);
@@ -202,10 +221,10 @@ export class Front implements HttpService {
     return outcome;
   }
 
-  #forward(request: HttpRequest): Promise<HttpReply | HttpStream> {
+  #forward(request: HttpRequest, start: Start): Promise<HttpReply | HttpStream> {
     const { sender, area } = this.#options;
     const refused = (failure: RequestFailure): HttpReply => this.#worded(failure, request.target);
-    return this.#attempt<HttpReply | HttpStream>({
+    return this.#attempt<HttpReply | HttpStream>(start, {
       here: async (local) => local.handle(request),
       there: async (at) => {
         const outcome = await sender.send(at, request);
@@ -221,16 +240,18 @@ export class Front implements HttpService {
   }
 
   /** Tries until something came of it, the time is over, or the client has gone. keeps (2) */
-  async #attempt<Result>(attempt: Attempt<Result>): Promise<Result> {
+  async #attempt<Result>({ startMs, isTried }: Start, attempt: Attempt<Result>): Promise<Result> {
     const { clock, waitMs, area } = this.#options;
-    const deadlineMs = clock.monotonicMs() + waitMs;
+    const deadlineMs = startMs + waitMs;
     const hold: Hold = { isCounted: false };
     try {
-      for (;;) {
-        if (this.#local !== undefined) return await attempt.here(this.#local);
-        if (this.#owner.kind === "unreachable") return attempt.refused(notOwner(area));
-        const result = await this.#try(attempt);
-        if (result !== undefined) return result;
+      for (let mustWait = isTried; ; mustWait = false) {
+        if (!mustWait) {
+          if (this.#local !== undefined) return await attempt.here(this.#local);
+          if (this.#owner.kind === "unreachable") return attempt.refused(notOwner(area));
+          const result = await this.#try(attempt);
+          if (result !== undefined) return result;
+        }
         const leftMs = deadlineMs - clock.monotonicMs();
         if (leftMs <= 0 || this.#isClosed) return attempt.refused(noOwner(area)); // keeps (2)
         if (!hold.isCounted) {
@@ -250,12 +271,23 @@ export class Front implements HttpService {
 
   /** Undefined if it was not carried out. keeps (1) */
   async #try<Result>(attempt: Attempt<Result>): Promise<Result | undefined> {
-    const owner = this.#owner;
-    if (owner.kind !== "node" || this.#isClosed) return undefined;
-    if (this.#isOwnerSilent && this.#options.waitMs > 0) return undefined; // keeps (4)
+    const owner = this.#ownerToAsk;
+    if (owner === undefined) return undefined;
     const result = await attempt.there(owner.at);
-    if (result === undefined && this.#owner === owner) this.#isOwnerSilent = true;
+    if (result === undefined) this.#hasNotExecuted(owner);
     return result;
+  }
+
+  /** Undefined: none, or none now. keeps (4) */
+  get #ownerToAsk(): OwnerNode | undefined {
+    const owner = this.#owner;
+    if (owner.kind !== "node" || this.#isClosed || this.#local !== undefined) return undefined;
+    return this.#isOwnerSilent && this.#options.waitMs > 0 ? undefined : owner;
+  }
+
+  /** keeps (4) */
+  #hasNotExecuted(owner: OwnerNode): void {
+    if (this.#owner === owner) this.#isOwnerSilent = true;
   }
 
   #wait(leftMs: number, whenAbandoned: Attempt<unknown>["whenAbandoned"]): Promise<void> {
@@ -317,6 +349,14 @@ interface Attempt<Result> {
   isAbandoned(): boolean;
   /** Calls once the client has gone, until the returned function is called. Absent: that is found out when the wait is over. */
   whenAbandoned?(wake: () => void): () => void;
+}
+
+type OwnerNode = Extract<AreaOwner, { readonly kind: "node" }>;
+
+/** Of the attempts for a request: when they began, and whether the first one has been made. */
+interface Start {
+  readonly startMs: number;
+  readonly isTried: boolean;
 }
 
 interface Hold {

@@ -11,7 +11,7 @@
  */
 import type { Socket } from "node:net";
 import { notForwarded, notOwner, type RequestFailure } from "../errors.ts";
-import type { HttpReply, HttpService, RequestHead } from "../handler.ts";
+import type { HeadMemo, HttpReply, HttpService, RequestHead } from "../handler.ts";
 import type { OnTunnel } from "../http/transport.ts";
 import { refusalOf } from "../respond.ts";
 import { WrappedHead, WrappedRequest } from "../wrapped-request.ts";
@@ -45,21 +45,23 @@ export function innerService({ area, service, serving }: InnerServiceOptions): H
   });
   return {
     handle(request) {
-      const caller = readForwarded(request.header(FORWARDED));
+      const learnt = callerOf(request);
+      const { caller } = learnt;
       if (caller === undefined) return worded(notForwarded, request.target); // keeps (1)
-      const local = serving({ head: request, caller });
+      const seen = new WrappedRequest(request, changed(caller, request.memo && learnt.memo));
+      const local = serving({ head: seen, caller });
       if (local === undefined) return worded(notOwner(area), request.target); // keeps (2)
-      return caller.address === PROBE.address
-        ? SERVING
-        : local.handle(new WrappedRequest(request, seen(request, caller)));
+      return caller.address === PROBE.address ? SERVING : local.handle(seen);
     },
     bodyBytesMax: (target) => service.bodyBytesMax(target),
     refuseEarly(head) {
-      const caller = readForwarded(head.header(FORWARDED));
+      const learnt = callerOf(head);
+      const { caller } = learnt;
       if (caller === undefined) return worded(notForwarded, head.target);
-      const local = serving({ head, caller });
+      const seen = new WrappedHead(head, changed(caller, head.memo && learnt.memo));
+      const local = serving({ head: seen, caller });
       if (local === undefined) return worded(notOwner(area), head.target);
-      return local.refuseEarly?.(new WrappedHead(head, seen(head, caller)));
+      return local.refuseEarly?.(seen);
     },
     // What a node refuses while it stops, another one may carry out.
     refusal: (failure, target) =>
@@ -85,10 +87,25 @@ export function innerTunnels({ area, accept }: InnerTunnelsOptions): OnTunnel {
 /** The answer to a probe. */
 const SERVING: HttpReply = { status: 204, headers: [], body: "", route: "probe" };
 
+/** What was learnt of a head, and what the area learns of it without our header. */
+class LearntCaller {
+  readonly caller: Caller | undefined;
+  readonly memo: HeadMemo = { learnt: undefined };
+
+  constructor(caller: Caller | undefined) {
+    this.caller = caller;
+  }
+}
+
+function callerOf(head: RequestHead): LearntCaller {
+  const { memo } = head;
+  if (memo?.learnt instanceof LearntCaller) return memo.learnt;
+  const learnt = new LearntCaller(readForwarded(head.header(FORWARDED)));
+  if (memo !== undefined) memo.learnt = learnt;
+  return learnt;
+}
+
 /** What the area sees instead of the request of the node. keeps (3) */
-function seen(
-  { rawHeaders }: RequestHead,
-  { address, port }: Caller,
-): Pick<RequestHead, "rawHeaders" | "remoteAddress" | "remotePort"> {
-  return { rawHeaders: withoutForwarded(rawHeaders), remoteAddress: address, remotePort: port };
+function changed({ address, port }: Caller, memo: HeadMemo | undefined) {
+  return { headersOf: withoutForwarded, memo, remoteAddress: address, remotePort: port };
 }

@@ -217,7 +217,8 @@ const PROBE_REQUEST: HttpRequest = {
   ...{ header: () => undefined, remoteAddress: "", remotePort: 0 },
 };
 
-function placeOf({ host, port }: OwnerAddress): string {
+/** `host:port` */
+export function placeOf({ host, port }: OwnerAddress): string {
   return `${host.includes(":") ? `[${host}]` : host}:${port}`;
 }
 

@@ -11,14 +11,17 @@ import {
   post,
   reply,
   start,
-  testHttp1,
   untilOpen,
 } from "../../../test/harness/listener-bench.ts";
 import { type Clock, systemClock } from "../../kernel/clock.ts";
+import { createLog } from "../../kernel/log.ts";
 import type { Handler, HttpRequest, HttpService, RequestHead, StreamSink } from "../handler.ts";
 import { connectWithKey, type NamedKey, SharedKeys } from "../http/shared-key.ts";
-import { Front, type OwnerAddress, type SendOutcome } from "./front.ts";
+import { transportNames } from "../http/transport.ts";
+import { Front, type OwnerAddress, type Sender, type SendOutcome } from "./front.ts";
 import { innerService } from "./inner-service.ts";
+import { LinkSender } from "./link/sender.ts";
+import { withLinks } from "./link/transport.ts";
 import { namedOwner } from "./named-owner.ts";
 import { PoolSender } from "./pool-sender.ts";
 
@@ -27,12 +30,42 @@ const NEXT: NamedKey = { name: "larder-1", secret: new Uint8Array(32).fill(8) };
 const BODY_BYTES_MAX = 4_000_000;
 const BUDGET_BYTES = 64_000_000;
 const limits = { bodyBytesMax: () => BODY_BYTES_MAX };
+const log = createLog({ level: "error", format: "json", clock: systemClock, sink: () => {} });
+
+interface KeyedSender extends Sender {
+  offer(key: NamedKey): void;
+}
 
 interface TestContext {
   after(task: () => unknown): void;
+  newSender(over?: { readonly key?: NamedKey; readonly clock?: Clock }): KeyedSender;
 }
 
-function caseOf(context: TestContext): Case {
+/** A test with each way to a node that has links and HTTP/1.1 on one port. */
+function testWays(name: string, run: (context: TestContext) => unknown): void {
+  for (const [way, Way] of [
+    ["HTTP/1.1", PoolSender],
+    ["links", LinkSender],
+  ] as const)
+    test(`${name} (${way})`, async (context) => {
+      await run({
+        after: (task) => context.after(async () => void (await task())),
+        newSender(over) {
+          const sender = new Way({ key: KEY, clock: systemClock, ...over });
+          context.after(() => sender.close(0));
+          return sender;
+        },
+      });
+    });
+}
+
+/** The same with each reader of HTTP/1 at the node that serves. */
+function testBoth(name: string, run: (context: TestContext & Pick<Case, "transport">) => unknown): void {
+  for (const transport of transportNames)
+    testWays(`${name} (${transport})`, (context) => run({ ...context, transport }));
+}
+
+function caseOf(context: Pick<TestContext, "after">): Case {
   return { transport: "larder", after: (task) => context.after(task) };
 }
 
@@ -48,7 +81,7 @@ interface Owner {
 
 /** A node that accepts forwarded requests, and serves the area if it has a handler. */
 async function startOwner(
-  context: TestContext,
+  context: Pick<TestContext, "after">,
   handle: Handler | undefined,
   { key = KEY, transport, host = "127.0.0.1" }: Partial<Pick<Case, "transport"> & { key: NamedKey; host: string }> = {},
 ): Promise<Owner> {
@@ -57,7 +90,7 @@ async function startOwner(
   const inner = innerService({ area: "store", service: limits, serving: () => area });
   const keys = new SharedKeys([key]);
   const bench = await start({ ...caseOf(context), ...(transport && { transport }) }, inner.handle, {
-    ...{ area: inner, budgetBytes: BUDGET_BYTES, tls: keys, host },
+    ...{ area: inner, budgetBytes: BUDGET_BYTES, tls: keys, host, besideHttp1: withLinks(log) },
     onHandshakeFailed: (address) => void refused.push(address),
   });
   const withdraw = (): void => {
@@ -73,7 +106,7 @@ function keyed({ host, port }: OwnerAddress): Peer {
 
 /** A node that serves nothing. */
 async function startFront(context: TestContext, at: OwnerAddress | undefined, waitMs = 0): Promise<Bench<Peer>> {
-  const sender = new PoolSender({ key: KEY, clock: systemClock });
+  const sender = context.newSender();
   const front = new Front({ area: "store", service: limits, sender, clock: systemClock, waitMs });
   if (at !== undefined) front.follow({ kind: "node", at });
   context.after(() => front.close(0));
@@ -83,8 +116,7 @@ async function startFront(context: TestContext, at: OwnerAddress | undefined, wa
 
 /** Sends a request without a front. */
 async function send(context: TestContext, at: OwnerAddress, over: Partial<HttpRequest> = {}): Promise<SendOutcome> {
-  const sender = new PoolSender({ key: KEY, clock: systemClock });
-  context.after(() => sender.close(0));
+  const sender = context.newSender();
   return sender.send(at, { ...request, ...over });
 }
 
@@ -113,7 +145,7 @@ function portOf(server: Server): number {
 const CLOSE = "Connection: close\r\n";
 const FORWARDED = "Larder-Forwarded: 2;9;192.0.2.7\r\n";
 
-test("method, target, headers, body and the address of the client arrive as they were sent", async (context) => {
+testWays("method, target, headers, body and the address of the client arrive as they were sent", async (context) => {
   const seen: unknown[] = [];
   const owner = await startOwner(context, (request) => {
     const { method, target, body, rawHeaders, remoteAddress, remotePort } = request;
@@ -144,7 +176,7 @@ test("method, target, headers, body and the address of the client arrive as they
   assert.equal(answer.match(/\r\nDate:/g)?.length, 1);
 });
 
-test("long bodies pass in both ways", async (context) => {
+testWays("long bodies pass in both ways", async (context) => {
   const owner = await startOwner(context, ({ body }) => ({ status: 200, headers: [], body }));
   const front = await startFront(context, owner.at);
   const body = "0123456789abcdef".repeat(200_000);
@@ -157,7 +189,7 @@ test("long bodies pass in both ways", async (context) => {
   assert.equal(owner.bench.budget.usedBytes, 0);
 });
 
-test("the answer to HEAD has the length of the body that is not sent", async (context) => {
+testWays("the answer to HEAD has the length of the body that is not sent", async (context) => {
   const owner = await startOwner(context, () => reply("four"));
   const front = await startFront(context, owner.at);
   const answer = await front.open().send(`HEAD / HTTP/1.1\r\nHost: a\r\n${CLOSE}\r\n`).untilClosed();
@@ -165,7 +197,7 @@ test("the answer to HEAD has the length of the body that is not sent", async (co
   assert.match(answer, /\r\n\r\n$/);
 });
 
-test("pipelined requests are carried out and answered in their order", async (context) => {
+testWays("pipelined requests are carried out and answered in their order", async (context) => {
   const begun: string[] = [];
   const owner = await startOwner(context, async ({ target }) => {
     begun.push(target);
@@ -184,30 +216,28 @@ test("pipelined requests are carried out and answered in their order", async (co
   peer.destroy();
 });
 
-test("a node that does not serve the area answers 421 and asks nobody else", async (context) => {
+testWays("a node that does not serve the area answers 421 and asks nobody else", async (context) => {
   const owner = await startOwner(context, undefined);
   assert.deepEqual(await send(context, owner.at), { kind: "not executed" });
   assert.deepEqual(owner.refused, []);
   assert.equal(owner.bench.observations.length, 1);
 });
 
-test("a probe says whether a node serves the area", async (context) => {
+testWays("a probe says whether a node serves the area", async (context) => {
   const handled: string[] = [];
   const serving = await startOwner(context, ({ target }) => {
     handled.push(target);
     return reply("no");
   });
   const idle = await startOwner(context, undefined);
-  const sender = new PoolSender({ key: KEY, clock: systemClock });
-  context.after(() => sender.close(0));
+  const sender = context.newSender();
   assert.deepEqual([await sender.probe(serving.at), await sender.probe(idle.at)], [true, false]);
-  const stranger = new PoolSender({ key: NEXT, clock: systemClock });
-  context.after(() => stranger.close(0));
+  const stranger = context.newSender({ key: NEXT });
   assert.equal(await stranger.probe(serving.at), false);
   assert.deepEqual(handled, []);
 });
 
-test("a node that stops refuses with 421 what was on its way, with a body or without", async (context) => {
+testWays("a node that stops refuses with 421 what was on its way, with a body or without", async (context) => {
   const owner = await startOwner(context, () => reply("served"));
   const half = keyed(owner.at).send(`POST /a HTTP/1.1\r\nHost: a\r\n${FORWARDED}Content-Length: 4\r\n\r\nbo`);
   await untilOpen(owner.bench.listener, 1);
@@ -218,7 +248,7 @@ test("a node that stops refuses with 421 what was on its way, with a body or wit
   await closed;
 });
 
-testHttp1("a node of another cluster has carried nothing out, and its request is not read", async (context) => {
+testBoth("a node of another cluster has carried nothing out, and its request is not read", async (context) => {
   let handledCount = 0;
   const handle: Handler = () => {
     handledCount += 1;
@@ -232,7 +262,7 @@ testHttp1("a node of another cluster has carried nothing out, and its request is
   assert.equal(handledCount, 0);
 });
 
-testHttp1("nodes forward to each other over IPv4 and IPv6", async (context) => {
+testBoth("nodes forward to each other over IPv4 and IPv6", async (context) => {
   for (const host of ["127.0.0.1", "::1"]) {
     const owner = await startOwner(context, ({ remoteAddress }) => reply(remoteAddress), {
       host,
@@ -244,80 +274,87 @@ testHttp1("nodes forward to each other over IPv4 and IPv6", async (context) => {
   }
 });
 
-test("a node that does not say whose request it forwards is refused, before a long body is read", async (context) => {
-  const owner = await startOwner(context, () => reply("served"));
-  for (const value of ["", "Larder-Forwarded: 1;9;192.0.2.7\r\n", FORWARDED + FORWARDED]) {
-    const answer = await keyed(owner.at)
-      .send(`POST / HTTP/1.1\r\nHost: a\r\n${value}Content-Length: 3000000\r\n\r\n`)
-      .until(/\}$/);
-    assert.match(answer, /^HTTP\/1\.1 421 [\s\S]*does not say for which client/, value);
-    const short = await keyed(owner.at)
-      .send(get("/", CLOSE + value))
+testWays(
+  "a node that does not say whose request it forwards is refused, before a long body is read",
+  async (context) => {
+    const owner = await startOwner(context, () => reply("served"));
+    for (const value of ["", "Larder-Forwarded: 1;9;192.0.2.7\r\n", FORWARDED + FORWARDED]) {
+      const answer = await keyed(owner.at)
+        .send(`POST / HTTP/1.1\r\nHost: a\r\n${value}Content-Length: 3000000\r\n\r\n`)
+        .until(/\}$/);
+      assert.match(answer, /^HTTP\/1\.1 421 [\s\S]*does not say for which client/, value);
+      const short = await keyed(owner.at)
+        .send(get("/", CLOSE + value))
+        .untilClosed();
+      assert.match(short, /^HTTP\/1\.1 421 /, value);
+    }
+  },
+);
+
+testWays(
+  "the header of a forwarded request changes nothing on the port for clients, and does not pass through it",
+  async (context) => {
+    const seen: unknown[] = [];
+    const handle: Handler = ({ remoteAddress, rawHeaders }) => {
+      seen.push([remoteAddress, rawHeaders.filter((text) => /forwarded|2;9/i.test(text))]);
+      return reply("served");
+    };
+    const owner = await startOwner(context, handle);
+    const front = await startFront(context, owner.at);
+    await front
+      .open()
+      .send(get("/", CLOSE + FORWARDED))
       .untilClosed();
-    assert.match(short, /^HTTP\/1\.1 421 /, value);
-  }
-});
+    const alone = await start(caseOf(context), handle);
+    await alone
+      .open()
+      .send(get("/", CLOSE + FORWARDED))
+      .untilClosed();
+    assert.deepEqual(seen, [
+      ["127.0.0.1", []],
+      ["127.0.0.1", ["Larder-Forwarded", "2;9;192.0.2.7"]],
+    ]);
+  },
+);
 
-test("the header of a forwarded request changes nothing on the port for clients, and does not pass through it", async (context) => {
-  const seen: unknown[] = [];
-  const handle: Handler = ({ remoteAddress, rawHeaders }) => {
-    seen.push([remoteAddress, rawHeaders.filter((text) => /forwarded|2;9/i.test(text))]);
-    return reply("served");
-  };
-  const owner = await startOwner(context, handle);
-  const front = await startFront(context, owner.at);
-  await front
-    .open()
-    .send(get("/", CLOSE + FORWARDED))
-    .untilClosed();
-  const alone = await start(caseOf(context), handle);
-  await alone
-    .open()
-    .send(get("/", CLOSE + FORWARDED))
-    .untilClosed();
-  assert.deepEqual(seen, [
-    ["127.0.0.1", []],
-    ["127.0.0.1", ["Larder-Forwarded", "2;9;192.0.2.7"]],
-  ]);
-});
-
-test("a burst of two thousand requests over no open connection is carried out", async (context) => {
+testWays("a burst of two thousand requests over no open connection is carried out", async (context) => {
   let handledCount = 0;
   const owner = await startOwner(context, () => {
     handledCount += 1;
     return reply("served");
   });
-  const sender = new PoolSender({ key: KEY, clock: systemClock });
-  context.after(() => sender.close(0));
+  const sender = context.newSender();
   const outcomes = await Promise.all(Array.from({ length: 2_000 }, () => sender.send(owner.at, request)));
   assert.deepEqual([...new Set(outcomes.map(({ kind }) => kind))], ["answered"]);
   assert.equal(handledCount, 2_000);
 });
 
-test("connections are made with the key that is offered last, and those of the key before end after their requests", async (context) => {
-  const under = Promise.withResolvers<void>();
-  const begun = Promise.withResolvers<void>();
-  const owner = await startOwner(context, async ({ target }) => {
-    if (target !== "/slow") return reply(target);
-    begun.resolve();
-    await under.promise;
-    return reply("slow");
-  });
-  const sender = new PoolSender({ key: KEY, clock: systemClock });
-  context.after(() => sender.close(0));
-  const slow = sender.send(owner.at, { ...request, target: "/slow" });
-  await begun.promise;
-  owner.keys.replace([NEXT, KEY]);
-  sender.offer(NEXT);
-  assert.equal((await sender.send(owner.at, request)).kind, "answered");
-  under.resolve();
-  assert.equal((await slow).kind, "answered");
-  owner.keys.replace([NEXT]);
-  assert.equal((await sender.send(owner.at, request)).kind, "answered");
-  assert.deepEqual(owner.refused, []);
-});
+testWays(
+  "connections are made with the key that is offered last, and those of the key before end after their requests",
+  async (context) => {
+    const under = Promise.withResolvers<void>();
+    const begun = Promise.withResolvers<void>();
+    const owner = await startOwner(context, async ({ target }) => {
+      if (target !== "/slow") return reply(target);
+      begun.resolve();
+      await under.promise;
+      return reply("slow");
+    });
+    const sender = context.newSender();
+    const slow = sender.send(owner.at, { ...request, target: "/slow" });
+    await begun.promise;
+    owner.keys.replace([NEXT, KEY]);
+    sender.offer(NEXT);
+    assert.equal((await sender.send(owner.at, request)).kind, "answered");
+    under.resolve();
+    assert.equal((await slow).kind, "answered");
+    owner.keys.replace([NEXT]);
+    assert.equal((await sender.send(owner.at, request)).kind, "answered");
+    assert.deepEqual(owner.refused, []);
+  },
+);
 
-test("a node that cannot be connected to has carried nothing out", async (context) => {
+testWays("a node that cannot be connected to has carried nothing out", async (context) => {
   const server = createServer();
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
   const port = portOf(server);
@@ -325,35 +362,38 @@ test("a node that cannot be connected to has carried nothing out", async (contex
   assert.deepEqual(await send(context, { node: "b", host: "127.0.0.1", port }), { kind: "not executed" });
 });
 
-test("a connection that ends after the first byte was sent leaves the outcome unknown, and nothing is sent twice", async (context) => {
-  const received: string[] = [];
-  const at = await startRaw(context, (socket, piece) => {
-    const [line = ""] = piece.split("\r\n");
-    // A second attempt would succeed.
-    if (received.includes(line)) socket.write("HTTP/1.1 200 OK\r\nContent-Length: 1\r\n\r\n}");
-    else socket.destroy();
-    received.push(line);
-  });
-  const front = await startFront(context, at, 10_000);
-  const peer = front.open();
-  const answer = await peer.send(post("/incr/k", "1") + get("/next")).until(/\}[\s\S]*\}$/);
-  assert.equal(answer.match(/HTTP\/1\.1 502 Bad Gateway\r\n/g)?.length, 2);
-  assert.equal(answer.match(/the request may have been carried out"\}/g)?.length, 2);
-  assert.deepEqual(received, ["POST /incr/k HTTP/1.1", "GET /next HTTP/1.1"]);
-  peer.destroy();
-});
+testWays(
+  "a connection that ends after the first byte was sent leaves the outcome unknown, and nothing is sent twice",
+  async (context) => {
+    const received: string[] = [];
+    const at = await startRaw(context, (socket, piece) => {
+      const [line = ""] = piece.split("\r\n");
+      // A second attempt would succeed.
+      if (received.includes(line)) socket.write("HTTP/1.1 200 OK\r\nContent-Length: 1\r\n\r\n}");
+      else socket.destroy();
+      received.push(line);
+    });
+    const front = await startFront(context, at, 10_000);
+    const peer = front.open();
+    const answer = await peer.send(post("/incr/k", "1") + get("/next")).until(/\}[\s\S]*\}$/);
+    assert.equal(answer.match(/HTTP\/1\.1 502 Bad Gateway\r\n/g)?.length, 2);
+    assert.equal(answer.match(/the request may have been carried out"\}/g)?.length, 2);
+    assert.deepEqual(received, ["POST /incr/k HTTP/1.1", "GET /next HTTP/1.1"]);
+    peer.destroy();
+  },
+);
 
-test("a method that the HTTP client does not write is refused, and not waited for", async (context) => {
+testWays("a method that the HTTP client does not write is refused, and not waited for", async (context) => {
   const owner = await startOwner(context, () => reply("no"));
   assert.deepEqual(await send(context, owner.at, { method: "A B" }), { kind: "unsendable" });
 });
 
-test("half an answer is no answer", async (context) => {
+testWays("half an answer is no answer", async (context) => {
   const at = await startRaw(context, (socket) => socket.end("HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\nhalf"));
   assert.deepEqual(await send(context, at), { kind: "lost" });
 });
 
-test("a connection is used again, and one that was closed meanwhile is not", async (context) => {
+testWays("a connection is used again, and one that was closed meanwhile is not", async (context) => {
   const peers = new Set<number | undefined>();
   const at = await startRaw(context, (socket, piece) => {
     peers.add(socket.remotePort);
@@ -368,7 +408,7 @@ test("a connection is used again, and one that was closed meanwhile is not", asy
   peer.destroy();
 });
 
-test("an event stream passes through until the client closes it", async (context) => {
+testWays("an event stream passes through until the client closes it", async (context) => {
   const ended = Promise.withResolvers<void>();
   const opened = Promise.withResolvers<StreamSink>();
   const owner = await startOwner(context, () => ({
@@ -391,7 +431,7 @@ test("an event stream passes through until the client closes it", async (context
   await ended.promise;
 });
 
-test("an event stream ends with its source, and is cut if the source is", async (context) => {
+testWays("an event stream ends with its source, and is cut if the source is", async (context) => {
   const sinks: StreamSink[] = [];
   const owner = await startOwner(context, () => ({
     status: 200,
@@ -413,7 +453,7 @@ test("an event stream ends with its source, and is cut if the source is", async 
   assert.match(await cut.untilClosed(), /one\r\n$/);
 });
 
-test("an event stream whose client does not read stops its source", async (context) => {
+testWays("an event stream whose client does not read stops its source", async (context) => {
   const opened = Promise.withResolvers<StreamSink>();
   const owner = await startOwner(context, () => ({
     status: 200,
@@ -440,15 +480,13 @@ test("an event stream whose client does not read stops its source", async (conte
   peer.destroy();
 });
 
-test("an answer that has no room is lost, and its memory is free", async (context) => {
+testWays("an answer that has no room is lost, and its memory is free", async (context) => {
   const owner = await startOwner(context, () => reply("y".repeat(3_000_000)));
-  const sender = new PoolSender({ key: KEY, clock: systemClock });
-  context.after(() => sender.close(0));
   const outcome = await send(context, owner.at, { takeReply: () => false });
   assert.deepEqual(outcome, { kind: "lost" });
 });
 
-test("requests to a former owner end when it has had time to answer", async (context) => {
+testWays("requests to a former owner end when it has had time to answer", async (context) => {
   const cut: (() => void)[] = [];
   const clock: Clock = {
     ...systemClock,
@@ -459,7 +497,7 @@ test("requests to a former owner end when it has had time to answer", async (con
   };
   const received = Promise.withResolvers<void>();
   const at = await startRaw(context, () => received.resolve());
-  const sender = new PoolSender({ key: KEY, clock });
+  const sender = context.newSender({ clock });
   const asked = sender.send(at, {
     ...{ method: "GET", target: "/", rawHeaders: ["Host", "a"], body: Buffer.alloc(0), id: "1" },
     ...{ header: () => undefined, remoteAddress: "192.0.2.7", remotePort: 9 },

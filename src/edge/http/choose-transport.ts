@@ -17,9 +17,16 @@ export interface TransportChoice {
   readonly transport?: TransportName | undefined;
   /** Offers HTTP/2 as well; needs TLS. */
   readonly http2?: boolean | undefined;
+  /** Adds a protocol to HTTP/1, which a peer may choose in the handshake; not beside HTTP/2. */
+  readonly besideHttp1?: ((http1: NewTransport) => NewTransport) | undefined;
 }
 
-export async function chooseTransport({ transport = "larder", http2 = false }: TransportChoice): Promise<NewTransport> {
+export async function chooseTransport({
+  transport = "larder",
+  http2 = false,
+  besideHttp1,
+}: TransportChoice): Promise<NewTransport> {
   const http1 = await readers[transport]();
+  if (besideHttp1 !== undefined) return besideHttp1(http1);
   return http2 ? (handlers, options) => http2Transport(http1, handlers, options) : http1;
 }

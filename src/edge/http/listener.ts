@@ -58,7 +58,7 @@ import type { RequestEnd, Span, Tracer } from "../tracing.ts";
 import { BodyBuffer } from "./bodies/body-buffer.ts";
 import { type PacedBody, paceBodies } from "./bodies/body-pace.ts";
 import { chooseTransport, type NewTransport, type TransportChoice } from "./choose-transport.ts";
-import { type ConnectionState, newConnectionState } from "./connection-state.ts";
+import { type ConnectionState, ConnectionStates } from "./connection-state.ts";
 import { framingFailure, headerOf, originForm } from "./framing.ts";
 import { OpenConnections, type PlacedRequest } from "./open-connections.ts";
 import { beginTunnel, endWithAnswer, startListening } from "./socket-server.ts";
@@ -141,13 +141,13 @@ type Connection = ConnectionState<Exchange>;
 class HttpListener implements Listener {
   readonly options: ListenerOptions;
   readonly limits: ListenerLimits;
-  readonly connections = new WeakMap<Channel, Connection>();
+  readonly connections = new ConnectionStates<Exchange>();
   /** Functions that end the open streams. */
   readonly streamEnders = new Set<() => void>();
   isDraining = false;
   openRequestCount = 0;
   readonly #transport: Transport;
-  readonly #open = new OpenConnections<Exchange>((channel) => this.connections.get(channel));
+  readonly #open = new OpenConnections<Exchange>((channel) => this.connections.find(channel));
   readonly proxies: TrustedProxies;
   readonly #gate: ConnectionGate;
   #stopPacing: () => void = () => {};
@@ -201,7 +201,7 @@ class HttpListener implements Listener {
 
   #exchange(request: TransportRequest, response: TransportResponse, isAsking: boolean): Exchange {
     this.#requestCount += 1;
-    if (request.mayEndEarly) this.#open.add(request.channel);
+    if (request.mayEndEarly && request.hasCome !== true) this.#open.add(request.channel);
     return new Exchange({ listener: this, request, response, number: this.#requestCount, isAsking });
   }
 
@@ -260,12 +260,7 @@ class HttpListener implements Listener {
   }
 
   connectionOf(channel: Channel): Connection {
-    let connection = this.connections.get(channel);
-    if (connection === undefined) {
-      connection = newConnectionState<Exchange>();
-      this.connections.set(channel, connection);
-    }
-    return connection;
+    return this.connections.of(channel);
   }
 
   /** The reply to a failure outside the area, in the form that the area's clients expect. */

@@ -67,10 +67,14 @@ export class SharedKeys {
   }
 }
 
-/** Begins a connection that becomes secure only if the peer has the key. keeps (1) */
+/**
+ * Begins a connection that becomes secure only if the peer has the key. `protocols`: those that the peer may choose (ALPN), the
+ * best first. keeps (1)
+ */
 export function connectWithKey(
   { host, port }: { readonly host: string; readonly port: number },
   { name, secret }: NamedKey,
+  protocols: readonly string[] = ["http/1.1"],
 ): TLSSocket {
   const options: ConnectionOptions = {
     ...SUITE,
@@ -81,7 +85,7 @@ export function connectWithKey(
     ca: [],
     rejectUnauthorized: true,
     checkServerIdentity: () => new Error("The peer has shown a certificate instead of the key"),
-    ALPNProtocols: ["http/1.1"],
+    ALPNProtocols: [...protocols],
   };
   // Loaded on use, since TLS takes a thread some milliseconds.
   return process.getBuiltinModule("node:tls").connect(options);

@@ -23,6 +23,8 @@ export interface Channel {
   readonly remotePort?: number | undefined;
   readonly bytesRead: number;
   readonly writableLength: number;
+  /** A place for what the listener keeps of it; absent: in a table of the listener. */
+  listenerState?: unknown;
   readonly setTimeout: (ms: number) => unknown;
   once(event: "close", closed: () => void): unknown;
   destroy(): unknown;
@@ -47,6 +49,8 @@ export interface TransportRequest {
   readonly channel: Channel;
   /** HTTP/2: the reply may end before the body; then the peer is told to send no more, and the body is not received. */
   readonly mayEndEarly: boolean;
+  /** Set if all of it has been received, and its connection answers it in a drain: nobody needs to look for its channel. */
+  readonly hasCome?: boolean;
   /** Its body is not read for the moment, because replies before it wait for the peer. */
   readonly isBodyPaused: boolean;
   /** Begins to read the body, or gives the rest of it to another receiver. Never called for a request without a body. */

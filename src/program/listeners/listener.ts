@@ -1,6 +1,7 @@
 /** Opens a listener of the edge for this thread, with metrics and limits; a sentence reports an unavailable port. */
 
 import type { HttpService, Observation } from "../../edge/handler.ts";
+import type { TransportChoice } from "../../edge/http/choose-transport.ts";
 import { type Listener, listen } from "../../edge/http/listener.ts";
 import type { SharedKeys } from "../../edge/http/shared-key.ts";
 import type { CertificatePair, OnTunnel } from "../../edge/http/transport.ts";
@@ -46,6 +47,8 @@ export interface ListenerOptions {
   /** Takes the connections of CONNECT requests, at most so many beside the others; absent: they are refused. */
   readonly onTunnel?: OnTunnel;
   readonly tunnelsMax?: number;
+  /** Adds a protocol to HTTP/1. */
+  readonly besideHttp1?: TransportChoice["besideHttp1"];
 }
 
 /** Rejects with a `StartRefusal` if the operator has to choose another port or address. */
@@ -61,6 +64,7 @@ export async function openListener(
     onHandshakeFailed,
     onTunnel,
     tunnelsMax = 0,
+    besideHttp1,
   }: ListenerOptions,
   environment: ListenerEnvironment,
 ): Promise<Listener> {
@@ -92,6 +96,7 @@ export async function openListener(
       onHandshakeFailed,
       transport: plan.transport,
       http2: plan.http2,
+      besideHttp1,
       ...environment,
     });
   } catch (fault) {

@@ -4,7 +4,6 @@ import { suiteSetting } from "./suite-setting.ts";
 export const frontExceptions = {
   "a refusal before the body":
     "a node that owns nothing knows no tokens: it reads a body within its budget, and the owner refuses it",
-  "heads that are read once": "a node sends the heads of all clients over its connections to the owner",
   "bytes after a request that closes":
     "with the HTTP of Node, such bytes end the connection, also before a reply that waits for the owner",
 } as const satisfies Readonly<Record<string, string>>;

@@ -5,7 +5,8 @@
  */
 import { Front } from "../../../src/edge/forward/front.ts";
 import { innerService } from "../../../src/edge/forward/inner-service.ts";
-import { PoolSender } from "../../../src/edge/forward/pool-sender.ts";
+import { LinkSender } from "../../../src/edge/forward/link/sender.ts";
+import { withLinks } from "../../../src/edge/forward/link/transport.ts";
 import { type Listener, type ListenerOptions, listen } from "../../../src/edge/http/listener.ts";
 import { type NamedKey, SharedKeys } from "../../../src/edge/http/shared-key.ts";
 import { ByteBudget } from "../../../src/edge/limits/byte-budget.ts";
@@ -36,13 +37,14 @@ async function listenThroughFront({ name, frontBytesMax, ...options }: SuiteList
   const owner = await listen({
     area: innerService({ area: name, service: area, serving: () => area }),
     tls: new SharedKeys([KEY]),
+    besideHttp1: withLinks(log),
     ...{ host: "127.0.0.1", port: 0, clock, log, budget: options.budget, idPrefix, transport },
     // The limits of clients are those of the front.
     limits: { headerBytesMax: headerBytesMax + FORWARDED_BYTES_MAX, bodyBytesPerSecondMin: undefined },
     ...(observe !== undefined && { observe }),
     ...{ onRefusal, tracer },
   });
-  const sender = new PoolSender({ key: KEY, clock: systemClock });
+  const sender = new LinkSender({ key: KEY, clock: systemClock, log });
   const front = new Front({ area: name, service: area, sender, clock: systemClock, waitMs: WAIT_MS });
   front.follow({ kind: "node", at: { node: "owner", host: owner.host, port: owner.port } });
   const listener = await listen({

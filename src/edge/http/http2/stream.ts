@@ -16,6 +16,7 @@ export class StreamChannel implements Channel {
   readonly remotePort: number | undefined;
   /** Bytes of the body. */
   bytesRead = 0;
+  listenerState: unknown = undefined;
   readonly #stream: ServerHttp2Stream;
 
   constructor(stream: ServerHttp2Stream, { remoteAddress, remotePort }: Socket) {

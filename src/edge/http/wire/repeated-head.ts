@@ -26,8 +26,9 @@ const LEARNT_TARGET_MAX = 256;
 const SPACE = 32;
 const SLASH = 47;
 const CONTENT_LENGTH = "content-length";
+const SYNC_TOKENS = ["upstash-sync-token", "service-sync-token"];
 /** Fields whose values may differ. */
-const CUT_FIELDS: ReadonlySet<string> = new Set([CONTENT_LENGTH, "upstash-sync-token", "service-sync-token"]);
+const CUT_FIELDS: ReadonlySet<string> = new Set([CONTENT_LENGTH, ...SYNC_TOKENS]);
 /** A whole line of such a field, whose value has no blanks around it but those before. */
 const CUT_LINE = /\r\n(?:content-length|upstash-sync-token|service-sync-token):[ \t]*([!-~]+)(?=\r\n)/dgi;
 const VISIBLE = /^[!-~]+$/;
@@ -166,6 +167,11 @@ class Repetition implements Head {
     }
     return this.#rawHeaders;
   }
+}
+
+/** Whether the value of this field, a sync token, differs between heads that repeat. */
+export function isSyncTokenField(name: string): boolean {
+  return name.length === SYNC_TOKENS[0]?.length && SYNC_TOKENS.includes(name.toLowerCase());
 }
 
 /** Up to this length a loop is faster than the call into the runtime. */

@@ -166,7 +166,7 @@ export class WireResponse implements TransportResponse {
 const knownNames = new Set<string>();
 const KNOWN_NAMES_MAX = 256;
 
-function isName(name: string): boolean {
+export function isName(name: string): boolean {
   if (knownNames.has(name)) return true;
   if (name === "" || FORBIDDEN_IN_NAME.test(name)) return false;
   if (knownNames.size < KNOWN_NAMES_MAX) knownNames.add(name);
@@ -176,7 +176,7 @@ function isName(name: string): boolean {
 /** Up to this length a loop is faster than the pattern. */
 const LOOP_LENGTH_MAX = 32;
 
-function isValue(value: string): boolean {
+export function isValue(value: string): boolean {
   if (value.length > LOOP_LENGTH_MAX) return !FORBIDDEN_IN_VALUE.test(value);
   for (let i = 0; i < value.length; i += 1) {
     const code = value.charCodeAt(i);

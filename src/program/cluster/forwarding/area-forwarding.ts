@@ -5,7 +5,8 @@
  */
 import { Front } from "../../../edge/forward/front.ts";
 import { type InnerServiceOptions, innerService, innerTunnels } from "../../../edge/forward/inner-service.ts";
-import { PoolSender } from "../../../edge/forward/pool-sender.ts";
+import { LinkSender } from "../../../edge/forward/link/sender.ts";
+import { withLinks } from "../../../edge/forward/link/transport.ts";
 import type { HttpService, RequestHead } from "../../../edge/handler.ts";
 import type { Listener } from "../../../edge/http/listener.ts";
 import { SharedKeys } from "../../../edge/http/shared-key.ts";
@@ -53,7 +54,7 @@ const FORWARDED_BYTES_MAX = 1_024;
 export class AreaForwarding {
   /** By shard; an area with one shard has it under 0. */
   readonly #fronts: ReadonlyMap<number, Front>;
-  readonly #senders: readonly PoolSender[];
+  readonly #senders: readonly LinkSender[];
   /** Of the nodes that may connect to this one. */
   readonly #keys: SharedKeys;
   readonly #options: AreaForwardingOptions;
@@ -63,14 +64,15 @@ export class AreaForwarding {
 
   constructor(options: AreaForwardingOptions) {
     const { area, plan, service, several } = options;
+    const log = sparseLog(options.log, systemClock);
     this.#options = options;
     this.#keys = new SharedKeys(plan.keys.accepted);
     const held = { count: 0 };
-    const senders: PoolSender[] = [];
+    const senders: LinkSender[] = [];
     const frontOf = (shard: number): Front => {
       // Other nodes may know of further shards already, so they are told the real number.
       const number = several === undefined ? options.shard : shard;
-      const sender = new PoolSender({ key: plan.keys.offered, clock: systemClock, shard: number });
+      const sender = new LinkSender({ key: plan.keys.offered, clock: systemClock, shard: number, log });
       senders.push(sender);
       return new Front({
         ...{ area, service, sender, clock: systemClock, waitMs: plan.waitMs, held },
@@ -113,6 +115,7 @@ export class AreaForwarding {
           transport: plan.transport,
         },
         keys: this.#keys,
+        besideHttp1: withLinks(log),
         onHandshakeFailed: (remoteAddress) =>
           log.warn("a connection to the cluster address has not shown the key of this cluster", { remoteAddress }),
         headerBytesMax: limits.headerBytesMax + FORWARDED_BYTES_MAX,

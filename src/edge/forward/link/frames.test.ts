@@ -1,0 +1,119 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { type Kind, kinds, LinkFault, LinkFrameReader, LinkFrameWriter } from "./frames.ts";
+
+type Shown = readonly [kind: number, number: number, rest: string];
+
+/** All frames of these packets. */
+function framesOf(reader: LinkFrameReader, ...packets: readonly Buffer[]): Shown[] {
+  const frames: Shown[] = [];
+  for (const packet of packets) {
+    reader.add(packet);
+    while (reader.next()) frames.push([reader.kind, reader.number, reader.text(0, reader.size)]);
+  }
+  return frames;
+}
+
+function written(...frames: readonly (readonly [kind: Kind, number: number, rest: string])[]): Buffer {
+  const writer = new LinkFrameWriter();
+  for (const [kind, number, rest] of frames) {
+    writer.begin(kind, number, rest.length);
+    writer.text(rest);
+  }
+  return Buffer.concat(writer.take());
+}
+
+test("a frame has the length of all its bytes, its kind, its number and the rest", () => {
+  const writer = new LinkFrameWriter();
+  writer.begin(kinds.answer, 0x01_02_03_04, 13);
+  writer.uint16(0x05_06);
+  writer.uint32(0xff_07_08_09);
+  writer.text("a\xe9");
+  writer.text("\u20ac", "utf8");
+  writer.copy(Buffer.from("zz"));
+  assert.equal(
+    Buffer.concat(writer.take()).toString("hex"),
+    "000000160501020304" + "0506" + "ff070809" + "61e9" + "e282ac" + "7a7a",
+  );
+  assert.equal(writer.size, 0);
+});
+
+test("frames are the same however their bytes are split", () => {
+  const bytes = written([kinds.head, 1, "abc"], [kinds.cancel, 0xffff_ffff, ""], [kinds.data, 7, "x".repeat(20)]);
+  const whole: Shown[] = [
+    [1, 1, "abc"],
+    [4, 0xffff_ffff, ""],
+    [7, 7, "x".repeat(20)],
+  ];
+  assert.deepEqual(framesOf(new LinkFrameReader(), bytes), whole);
+  for (let first = 0; first <= bytes.length; first += 1)
+    for (let second = first; second <= bytes.length; second += 1) {
+      const packets = [bytes.subarray(0, first), bytes.subarray(first, second), bytes.subarray(second)];
+      assert.deepEqual(framesOf(new LinkFrameReader(), ...packets), whole, `${first} ${second}`);
+    }
+  assert.deepEqual(framesOf(new LinkFrameReader(), ...Array.from(bytes, (byte) => Buffer.of(byte))), whole);
+});
+
+test("the beginning of a frame is kept as a copy", () => {
+  const bytes = written([kinds.data, 7, "abc"]);
+  const [packet, rest] = [Buffer.from(bytes.subarray(0, 10)), bytes.subarray(10)];
+  const reader = new LinkFrameReader();
+  assert.deepEqual(framesOf(reader, packet), []);
+  packet.fill(0);
+  assert.deepEqual(framesOf(reader, rest), [[7, 7, "abc"]]);
+});
+
+test("a frame that is shorter than its header or longer than the bound is a fault, as soon as its length is known", () => {
+  const cases: readonly (readonly [hex: string, fault: string])[] = [
+    ["00000008" + "01" + "00000001", "a frame has 8 bytes"],
+    ["00000000" + "01" + "00000001", "a frame has 0 bytes"],
+    ["00020001" + "01" + "00000001", "a frame has 131073 bytes"],
+    ["ffffffff" + "01" + "00000001", "a frame has 4294967295 bytes"],
+  ];
+  for (const [hex, fault] of cases) {
+    const bytes = Buffer.from(hex, "hex");
+    assert.throws(() => framesOf(new LinkFrameReader(), bytes), new LinkFault(fault));
+    assert.throws(() => framesOf(new LinkFrameReader(), bytes.subarray(0, 2), bytes.subarray(2)), new LinkFault(fault));
+  }
+});
+
+test("a value that a frame has no bytes for is a fault", () => {
+  const reader = new LinkFrameReader();
+  reader.add(written([kinds.credit, 1, "abc"], [kinds.credit, 1, ""]));
+  assert.equal(reader.next(), true);
+  assert.throws(() => reader.uint32(0), LinkFault);
+  assert.throws(() => reader.uint16(2), LinkFault);
+  assert.throws(() => reader.text(1, 3), LinkFault);
+});
+
+test("frames of more than one buffer come out in their order", () => {
+  const writer = new LinkFrameWriter();
+  const rests = Array.from({ length: 40 }, (_, i) => String(i).repeat(5_000));
+  for (const [i, rest] of rests.entries()) {
+    writer.begin(kinds.data, i, rest.length);
+    writer.text(rest);
+  }
+  const { size } = writer;
+  const chunks = writer.take();
+  assert.ok(chunks.length > 1);
+  assert.equal(Buffer.concat(chunks).length, size);
+  assert.deepEqual(
+    framesOf(new LinkFrameReader(), ...chunks).map(([, , rest]) => rest),
+    rests,
+  );
+  assert.deepEqual(writer.take(), []);
+});
+
+test("bytes that were taken are not written again", () => {
+  const writer = new LinkFrameWriter();
+  writer.begin(kinds.data, 1, 3);
+  writer.text("one");
+  const [first] = writer.take();
+  writer.begin(kinds.data, 2, 3);
+  writer.text("two");
+  const [second] = writer.take();
+  assert.deepEqual(framesOf(new LinkFrameReader(), first as Buffer, second as Buffer), [
+    [7, 1, "one"],
+    [7, 2, "two"],
+  ]);
+});
