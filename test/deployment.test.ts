@@ -36,7 +36,7 @@ function make(folder: string, ...words: readonly string[]): void {
   assert.equal(status, 0, stderr);
 }
 
-test("the image has every file that its build imports, and the client of PostgreSQL", () => {
+test("the image has every file that its build imports, the client of PostgreSQL and the signatures of S3", () => {
   const copied = copiedSources(read("Dockerfile"));
   const pending = ["tools/build.ts"];
   for (const path of pending) {
@@ -44,7 +44,10 @@ test("the image has every file that its build imports, and the client of Postgre
     for (const [, name = ""] of read(path).matchAll(/ from "\.\/([\w-]+\.ts)"/g)) pending.push(`tools/${name}`);
   }
   assert.ok(pending.length > 1, "the build has several files");
-  assert.match(read("Dockerfile"), /^RUN npm pkg set dependencies\.pg=.*\nRUN npm prune --omit=dev /m);
+  assert.match(
+    read("Dockerfile"),
+    /^RUN npm pkg set dependencies\.aws4fetch=.*\nRUN npm pkg set dependencies\.pg=.*\nRUN npm prune --omit=dev /m,
+  );
 });
 
 test("every variable in the files for deployments is a setting, and one from a file is a secret", () => {

@@ -16,6 +16,7 @@ const mayImport: Record<string, readonly string[]> = {
   messaging: ["kernel"],
   persistence: ["kernel"],
   cluster: ["kernel", "persistence"],
+  replication: ["kernel", "persistence"],
   edge: ["kernel", "store", "vector", "messaging"],
   // Import and export talk to a running larder as any client does, and to users as the command line does.
   transfer: ["kernel", "store", "persistence", "program"],

@@ -8,6 +8,7 @@
  *     audit.log      the log of administrative actions, lines of JSON
  *     addresses.json the addresses of its areas, once they serve
  *     store/ vector/ messaging/    one directory for each area (area-files.ts)
+ *     copy-id        the id that a copy of the directory has in a store of objects (replication/directory-id.ts)
  *     store.high-water …           the last known end of each area's journal (high-water.ts)
  *
  * The format file is written before anything else and only ever replaced as a

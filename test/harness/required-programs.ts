@@ -17,6 +17,8 @@ const requirable = [
   "etcd",
   "haproxy",
   "docker-compose",
+  "radosgw",
+  "swift-proxy-server",
   "curl",
   "bash",
   "zsh",

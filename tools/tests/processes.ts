@@ -45,6 +45,7 @@ const groups: readonly Group[] = [
   },
   // Only in a proof: its servers alone start in ten seconds. It mostly waits.
   { name: "failovers", files: "test/failover/**", filesMax: 1 },
+  { name: "object-stores", files: "test/object-stores/**", filesMax: 1 },
   // Random suites and kills take the time of their budget, in a proof for minutes and with much memory.
   { name: "kills", files: "test/simulation/kill/**", filesMax: 3, proofFilesMax: 1 },
   { name: "planted", files: "test/simulation/planted/**", filesMax: 1 },
@@ -65,6 +66,7 @@ const groups: readonly Group[] = [
   { name: "edge", files: "src/edge/**", filesMax: 70 },
   { name: "persistence", files: "src/persistence/**", filesMax: 35 },
   { name: "cluster", files: "src/cluster/**", filesMax: 35 },
+  { name: "replication", files: "src/replication/**", filesMax: 35 },
   { name: "transfer", files: "src/transfer/**", filesMax: 35 },
   { name: "messaging", files: "src/messaging/**", filesMax: 40 },
   { name: "kernel", files: "src/kernel/**", filesMax: 35 },

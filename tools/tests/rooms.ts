@@ -19,6 +19,11 @@ export const rooms: Readonly<Record<string, readonly string[]>> = {
   edge: ["src/edge/**/*.test.ts", "test/conformance/**/*.test.ts"],
   persistence: ["src/persistence/**/*.test.ts"],
   cluster: ["src/cluster/**/*.test.ts", "test/differential/cluster/*.test.ts", "test/simulation/cluster/**/*.test.ts"],
+  replication: [
+    "src/replication/**/*.test.ts",
+    "test/simulation/replication/*.test.ts",
+    "test/program/replication/*.test.ts",
+  ],
   transfer: ["src/transfer/**/*.test.ts"],
   program: ["src/program/**/*.test.ts", "src/*.test.ts"],
 };

@@ -23,8 +23,8 @@ const UNIT = [
   "test/conformance/**/*.test.ts",
 ];
 const WHOLE = ["test/program/**/*.test.ts", "test/sdk/**/*.test.ts"];
-/** They wait for leases in real time, so only a proof has them. */
-const FAILOVER = ["test/failover/**/*.test.ts"];
+/** They wait for leases in real time, or for servers that take long to start: only a proof has them. */
+const SLOW = ["test/failover/**/*.test.ts", "test/object-stores/**/*.test.ts"];
 const RANDOM = ["test/differential/**/*.test.ts", "test/simulation/**/*.test.ts", "test/fuzz/**/*.test.ts"];
 
 export const sizes: Readonly<Record<string, Size>> = {
@@ -39,7 +39,7 @@ export const sizes: Readonly<Record<string, Size>> = {
   },
   proof: {
     hasStatics: false,
-    tests: [...RANDOM, ...FAILOVER, ...budgets.flatMap((row) => (row.setting === undefined ? row.files : []))],
+    tests: [...RANDOM, ...SLOW, ...budgets.flatMap((row) => (row.setting === undefined ? row.files : []))],
     // More would need too much memory.
     concurrency: 2,
     testMsMax: 1_800_000,

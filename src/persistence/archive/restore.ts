@@ -53,9 +53,24 @@ export async function restoreArchive(options: RestoreOptions): Promise<readonly 
   for (const file of files) await archive.extract(file, { disk, to: `${staging}/${file.name}`, progress });
   const reports = await checkBackedUpAreas(disk, staging, { path, manifest, onBytes, engineOf });
 
+  await nameStagedFiles(disk, { directory, staging, names: files.map(({ name }) => name) });
+  return reports;
+}
+
+export interface StagedFiles {
+  /** The future data directory. */
+  readonly directory: string;
+  /** A directory inside it that has the files, complete and durable. */
+  readonly staging: string;
+  /** `file` or `area/file`; one is the format file. */
+  readonly names: readonly string[];
+}
+
+/** Gives files that were checked the names under which a start looks for them, the format file last. */
+export async function nameStagedFiles(disk: Disk, { directory, staging, names }: StagedFiles): Promise<void> {
+  const inside = new Set(names.map(directoryOf).filter((name) => name !== undefined));
   for (const name of inside) await disk.mkdir(`${directory}/${name}`);
-  for (const { name } of files)
-    if (name !== FORMAT_FILE) await disk.rename(`${staging}/${name}`, `${directory}/${name}`);
+  for (const name of names) if (name !== FORMAT_FILE) await disk.rename(`${staging}/${name}`, `${directory}/${name}`);
   // Sync both directories of each move, or a power cut could keep the format file and lose some of the others.
   for (const name of inside) {
     await disk.syncDirectory(`${directory}/${name}`);
@@ -66,7 +81,6 @@ export async function restoreArchive(options: RestoreOptions): Promise<readonly 
   await disk.rename(`${staging}/${FORMAT_FILE}`, `${directory}/${FORMAT_FILE}`); // keeps (1)
   await disk.syncDirectory(staging);
   await disk.syncDirectory(directory);
-  return reports;
 }
 
 function directoryOf(name: string): string | undefined {

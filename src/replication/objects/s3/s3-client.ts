@@ -1,0 +1,139 @@
+/** Signed requests to one bucket: their URLs, signatures, credentials and counts. What they mean is in s3-store.ts. */
+import { createHash } from "node:crypto";
+import type { Clock } from "../../../kernel/clock.ts";
+import type { S3Address } from "../address.ts";
+import type { RequestKind, StoreRequestObserver } from "../store-requests.ts";
+import { saysExpired } from "./answers.ts";
+import type { CredentialsSource } from "./credentials.ts";
+import { exchange, type HttpRequest, type HttpSend, type Received } from "./http.ts";
+import type { Sign } from "./signing.ts";
+
+/** A body with its checksums, which can be sent several times. */
+export interface Payload {
+  readonly bytes: number;
+  /** SHA-256 in hexadecimal digits: signed, so every store that checks signatures checks it. */
+  readonly hash: string;
+  /** MD5 in base64, which stores without that check compare, and which DeleteObjects requires. */
+  readonly md5: string;
+  pieces(): AsyncIterable<Buffer>;
+}
+
+export interface S3Request {
+  readonly kind: RequestKind;
+  readonly method: HttpRequest["method"];
+  /** Undefined: a request for the bucket. */
+  readonly key?: string;
+  readonly query?: Readonly<Record<string, string>>;
+  readonly headers?: Readonly<Record<string, string>>;
+  readonly payload?: Payload;
+  /** The longest body of a good answer. The default is enough for answers about one object. */
+  readonly answerBytesMax?: number;
+  /** The store and the object, for errors. */
+  readonly what: string;
+}
+
+export interface S3ClientOptions {
+  readonly address: S3Address;
+  readonly credentials: CredentialsSource;
+  readonly sign: Sign;
+  readonly send: HttpSend;
+  readonly clock: Pick<Clock, "after" | "nowMs">;
+  readonly onRequest?: StoreRequestObserver | undefined;
+}
+
+const ANSWER_BYTES_MAX = 64 * 1024;
+/** Pieces show that a body moves. */
+const PIECE_BYTES = 64 * 1024;
+const EMPTY_HASH = createHash("sha256").digest("hex");
+
+export class S3Client {
+  readonly #options: S3ClientOptions;
+
+  constructor(options: S3ClientOptions) {
+    this.#options = options;
+  }
+
+  /**
+   * Resolves with any answer. With expired credentials they are read again, and the request is sent once more. Rejects
+   * with an `ObjectStoreFailure`, or with the fault of the body.
+   */
+  async send(request: S3Request): Promise<Received> {
+    const answer = await this.#sendOnce(request);
+    if (!saysExpired(answer)) return answer;
+    this.#options.credentials.forget();
+    return this.#sendOnce(request);
+  }
+
+  async #sendOnce({ kind, method, key, query, headers, payload, answerBytesMax, what }: S3Request): Promise<Received> {
+    const { address, credentials, sign, send, clock, onRequest } = this.#options;
+    const url = urlOf(address, key, query);
+    const signed = await sign(
+      {
+        method,
+        url,
+        headers: { ...headers, ...(payload !== undefined && { "content-md5": payload.md5 }) },
+        bodyHash: payload?.hash ?? EMPTY_HASH,
+      },
+      { credentials: await credentials.get(), region: address.region, nowMs: clock.nowMs() },
+    );
+    const needsLength = method === "PUT" || method === "POST";
+    let sentBytes = 0;
+    let receivedBytes = 0;
+    let hasFailed = true;
+    try {
+      const received = await exchange(
+        {
+          method,
+          url,
+          headers: { ...signed, ...(needsLength && { "content-length": String(payload?.bytes ?? 0) }) },
+          body: payload === undefined || payload.bytes === 0 ? undefined : payload.pieces(),
+        },
+        {
+          send,
+          clock,
+          bytesMax: answerBytesMax ?? ANSWER_BYTES_MAX,
+          what,
+          onSent: (bytes) => {
+            sentBytes += bytes;
+          },
+          onReceived: (bytes) => {
+            receivedBytes += bytes;
+          },
+        },
+      );
+      hasFailed = received.status >= 500;
+      return received;
+    } finally {
+      onRequest?.({ kind, sentBytes, receivedBytes, hasFailed });
+    }
+  }
+}
+
+/** The payload of bytes in memory. */
+export function payloadOf(bytes: Buffer): Payload {
+  return {
+    bytes: bytes.length,
+    hash: createHash("sha256").update(bytes).digest("hex"),
+    md5: createHash("md5").update(bytes).digest("base64"),
+    async *pieces() {
+      for (let start = 0; start < bytes.length; start += PIECE_BYTES) yield bytes.subarray(start, start + PIECE_BYTES);
+    },
+  };
+}
+
+/** The URL of an object or of the bucket, escaped as signatures need it. */
+export function urlOf(address: S3Address, key?: string, query: Readonly<Record<string, string>> = {}): string {
+  const { endpoint, bucket, style } = address;
+  const base = style === "path" ? `${endpoint}/${bucket}` : endpoint.replace("://", `://${bucket}.`);
+  const path = key === undefined ? "" : key.split("/").map(escaped).join("/");
+  const search = Object.entries(query).map(([name, value]) => `${escaped(name)}=${escaped(value)}`);
+  return `${base}/${path}${search.length === 0 ? "" : `?${search.join("&")}`}`;
+}
+
+/** RFC 3986, as Signature Version 4 prescribes. */
+function escaped(text: string): string {
+  return encodeURIComponent(text).replace(
+    /[!'()*]/g,
+    (character) => `%${character.charCodeAt(0).toString(16).toUpperCase()}`,
+  );
+}
