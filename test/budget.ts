@@ -78,6 +78,14 @@ export const budgets: readonly Budget[] = [
     goal: 30_000,
   },
   {
+    suite: "copy-lives",
+    unit: "lives of a server whose data directory is copied to a store of objects",
+    files: ["test/simulation/replication/copy-lives.test.ts"],
+    testMs: 700,
+    proofCount: 300,
+    goal: 30_000,
+  },
+  {
     suite: "cluster-nodes",
     unit: "simulated lives of clusters",
     files: ["test/simulation/cluster/nodes/nodes.test.ts"],
@@ -229,6 +237,14 @@ export const budgets: readonly Budget[] = [
     testMs: 3_000,
     proofCount: 60,
     goal: 2_000,
+  },
+  {
+    suite: "copy-kill-rounds",
+    unit: "kill -9 rounds of the real program, each restored from its copy",
+    files: ["test/simulation/kill/copy/copy-kill-rounds.test.ts"],
+    testMs: 0,
+    proofCount: 40,
+    goal: 1_000,
   },
   {
     suite: "messaging-simulation",

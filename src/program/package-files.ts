@@ -25,6 +25,7 @@ export const entries = {
   "model-worker": "program/workers/model-worker.ts",
   "graph-worker": "program/workers/graph-worker.ts",
   "search-worker": "program/workers/search-worker.ts",
+  "copy-worker": "program/workers/copy-worker.ts",
 } as const;
 
 /** The file to start or to import. */

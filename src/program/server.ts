@@ -71,6 +71,7 @@ import { stderrEvents } from "./stderr.ts";
 import { areaTenantOf, TenantAdministration, tenantNouns } from "./tenants/administration.ts";
 import { type AuditLog, openAuditLog, SERVER } from "./tenants/audit-log.ts";
 import { indexRulesOf, resolveTenants, secretPaths, type Tenants } from "./tenants/tokens.ts";
+import type { CopyThread } from "./workers/copy-thread.ts";
 
 export interface ServerOptions {
   readonly run: RunSettings;
@@ -145,6 +146,8 @@ export class Server implements SlotEvents {
   #decided: Decided | undefined;
   /** Undefined on a single server. */
   #cluster: ClusterMember | undefined;
+  /** Undefined: the data directory is not copied. */
+  #copy: CopyThread | undefined;
   #admin: Listener | undefined;
   #onePort: Listener | undefined;
   /** While the areas open. */
@@ -168,7 +171,8 @@ export class Server implements SlotEvents {
     this.#division = divideMemory(options.run, { allowedBytes: allowedMemoryBytes(), snapshotBytes: NO_SNAPSHOTS });
     const heapBytesOf = (area: AreaName): number =>
       settings.threads === "one" ? this.#memoryBytes : this.#division.areas[area].heapBytesMax;
-    this.#snapshots = new Snapshots({ log: options.log, clock: systemClock, heapBytesOf });
+    const onWritten = (area: AreaName): void => this.#copy?.filesChanged(area);
+    this.#snapshots = new Snapshots({ log: options.log, clock: systemClock, heapBytesOf, onWritten });
   }
 
   /** Resolves with the base addresses when every area serves. Rejects with a `StartRefusal` for the operator. */
@@ -179,6 +183,7 @@ export class Server implements SlotEvents {
     try {
       const decided = await this.#decide(directory);
       this.#cluster = await openCluster(run, this.#options.log, decided.tenants);
+      this.#copy = await openCopy(this.#options);
       const { administration } = decided;
       this.#decided = { ...decided, calls: this.#cluster?.administration(administration) ?? administration };
     } catch (fault) {
@@ -201,6 +206,7 @@ export class Server implements SlotEvents {
     directory.noteServing({ addresses, command: run.command, pid: process.pid });
     if (this.#cluster === undefined) await this.#reportUnlisted(tenantKinds);
     this.#hasStarted = true;
+    this.#copy?.start();
     this.#audit.note({ action: "start", subject: version, caller: SERVER, outcome: "done" });
     return addresses;
   }
@@ -321,7 +327,10 @@ export class Server implements SlotEvents {
     const administration = new TenantAdministration({
       tenants,
       stored,
-      store: (changed) => directory.storeTokens(changed),
+      store: async (changed) => {
+        await directory.storeTokens(changed);
+        this.#copy?.tokensChanged();
+      },
       areas: { databases: dataOf("store"), indexes: dataOf("vector"), users: dataOf("messaging") },
       indexRules: indexRulesOf(this.#options.run),
     });
@@ -398,6 +407,7 @@ export class Server implements SlotEvents {
           planArea(slot.name, {
             ...{ run, tenants, logFormat, version, deliveriesDisabled, memoryBytesMax, shard },
             events: this.#options.events,
+            synced: this.#copy?.plan.synced.get(slot.name),
             shardCount: shards.length,
           }),
         );
@@ -590,7 +600,8 @@ export class Server implements SlotEvents {
     };
     const areas = await Promise.all(
       this.#slots.map(async (slot): Promise<[AreaName, AreaStats]> => {
-        const { families } = await figuresOf(slot);
+        const { families: own } = await figuresOf(slot);
+        const families = [...own, ...(this.#copy?.familiesOf(slot.name) ?? [])];
         const stats = {
           state: slot.status,
           tenants: await countOf(slot.name),
@@ -604,6 +615,7 @@ export class Server implements SlotEvents {
       version: this.#options.version,
       server: figuresIn(this.#metrics.snapshot(), "server"),
       areas: Object.fromEntries(areas) as Record<AreaName, AreaStats>,
+      ...(this.#copy !== undefined && { replication: this.#copy.figures }),
     };
   }
 
@@ -640,6 +652,7 @@ export class Server implements SlotEvents {
       { labels: { area: "main" }, families: this.#metrics.snapshot() },
       ...areas,
       ...(this.#cluster?.figures() ?? []),
+      ...(this.#copy?.snapshots ?? []),
     ]);
   }
 
@@ -650,6 +663,7 @@ export class Server implements SlotEvents {
     // What PostgreSQL does not take cannot be waited for.
     const end = (slot: Slot): Promise<void> => (hasLeft ? slot.close(graceMs) : slot.abandon());
     const ends = await Promise.allSettled(this.#slots.map(end));
+    await this.#copy?.close(graceMs);
     await this.#admin?.close(0);
     this.#thread?.close();
     this.#stopMeasuring();
@@ -699,6 +713,19 @@ async function openCluster(
     messaging: users.map(areaTenantOf),
   };
   return ClusterMember.open({ run, dataDirectory: resolve(dataDirectory), tenants, log });
+}
+
+/** Undefined: nothing is copied, and nothing of the copy is loaded. */
+async function openCopy({ run, version, log, logFormat: format }: ServerOptions): Promise<CopyThread | undefined> {
+  const { replicate: address, dataDirectory, replicateKeepMs: keepMs, replicateIntervalMs: partMs } = run.settings;
+  if (address === undefined || dataDirectory === undefined) return undefined;
+  const { CopyThread } = await import("./workers/copy-thread.ts");
+  const { newSyncedMemory } = await import("./workers/synced-place.ts");
+  const synced = new Map(areaNames.map((area) => [area, newSyncedMemory()]));
+  const logPlan = { level: run.settings.logLevel, format };
+  const key = run.settings.replicateKey;
+  const plan = { address, directory: resolve(dataDirectory), version, keepMs, partMs, key, synced, log: logPlan };
+  return new CopyThread({ plan, log, clock: systemClock });
 }
 
 const NO_SNAPSHOTS: Readonly<Record<AreaName, number>> = { store: 0, messaging: 0, vector: 0 };

@@ -36,7 +36,7 @@ before(
     writeFileSync(join(directory, "key.pem"), key);
     const tls = ["--resp-tls-cert", join(directory, "cert.pem"), "--resp-tls-key", join(directory, "key.pem")];
     await using program = await startProgram("serve", {
-      args: ["--data-dir", join(directory, "data"), "--resp-port", "0", ...tls],
+      args: ["--data-dir", join(directory, "data"), "--resp-port", "0", ...tls, "--replicate", `file://${directory}`],
     });
     await leaveCanaries(program);
     text = await (await fetch(`${program.adminUrl}/metrics`)).text();
@@ -150,7 +150,7 @@ test("the program has every metric and label that the dashboard and the alert ru
 // The operator chooses the values of `database` and `tenant`. A family has at most 1,000 combinations
 // (kernel/metrics.test.ts).
 const ownLabels = new Set(
-  "area command database filter index kind le listener node outcome reason route shard state status tenant topk version".split(
+  "area command database filter index kind le listener node outcome phase reason route shard state status tenant topk version".split(
     " ",
   ),
 );

@@ -8,6 +8,7 @@ import { measureDirectory } from "../../src/program/areas/area-persistence.ts";
 import { measureNode, measureShards, measureShipping } from "../../src/program/cluster/shard-figures.ts";
 import { measureDescriptors } from "../../src/program/listeners/descriptors.ts";
 import { measureListeners } from "../../src/program/listeners/listener.ts";
+import { measureCopiedArea, measureCopy } from "../../src/program/metrics/copy.ts";
 import { measureMessaging } from "../../src/program/metrics/messaging.ts";
 import { measureResp, measureStore, measureStreams } from "../../src/program/metrics/store.ts";
 import { measureMemory, measureTenants } from "../../src/program/metrics/tenants.ts";
@@ -48,6 +49,10 @@ export const metricParts: Parts = {
       measureSearchThreads(metrics, undefined);
     }),
     messaging: familiesOf((metrics) => measureMessaging(metrics, nothing)),
+    replication: familiesOf((metrics) => {
+      measureCopy(metrics, nothing);
+      measureCopiedArea(metrics, nothing);
+    }),
     cluster: familiesOf((metrics) => {
       measureNode(metrics, nothing);
       measureShards(metrics, nothing);

@@ -18,6 +18,7 @@ import { measureJournal } from "../../persistence/journal/journal-metrics.ts";
 import { awaitSyncs } from "../journey.ts";
 import { directoryRefusal } from "../refusal.ts";
 import { printSize } from "../settings/values.ts";
+import { SyncedPlaceWriter } from "../workers/synced-place.ts";
 import type { AreaEvents, AreaPlan, AreaSnapshots } from "./area.ts";
 import { DeferredJournal, type JournalFence } from "./deferred-journal.ts";
 import { SnapshotState } from "./snapshot-state.ts";
@@ -181,6 +182,7 @@ async function recover(
           reason: `Less than ${printSize(freeDiskBytesMin)} of disk space is left`,
           readFreeBytes: () => readFreeBytes(directory),
         };
+  const synced = plan.synced && new SyncedPlaceWriter(plan.synced);
   const startMs = systemClock.monotonicMs();
   let reportedMs = startMs;
   let frames = 0;
@@ -198,6 +200,12 @@ async function recover(
       onFatal,
       space,
       ...hooks,
+      ...(synced !== undefined && {
+        onSyncedLocation: (place) => {
+          synced.write(place);
+          hooks.onSyncedLocation?.(place);
+        },
+      }),
       apply: (frame, place) => {
         frames += 1;
         hooks.apply(frame, place);
@@ -213,6 +221,7 @@ async function recover(
   } catch (fault) {
     throw ground === undefined ? directoryRefusal(fault, directory, "--data-dir") : fault;
   }
+  synced?.write(storage.journal.syncedLocation);
   events.replayed(undefined);
   const seconds = Math.round(systemClock.monotonicMs() - startMs) / 1_000;
   journal.open(storage.journal);

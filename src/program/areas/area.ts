@@ -42,6 +42,8 @@ export interface AreaPlan {
   readonly nameInFiles: string;
   /** The shard of a cluster that the area is; undefined: an area of a single server. */
   readonly shard: ShardPlan | undefined;
+  /** Memory in which its thread shows the synced location of its journal (workers/synced-place.ts); undefined: nobody reads it. */
+  readonly synced: SharedArrayBuffer | undefined;
   /** Whether snapshots are written, except those that the operator requests at the admin port. */
   readonly snapshots: boolean;
   /** Free space that new writes require; undefined: no minimum. */

@@ -37,6 +37,7 @@ export interface SnapshotsOptions {
   readonly clock: Clock;
   /** The process needs about as much as the area. */
   readonly heapBytesOf: (area: AreaName) => number;
+  readonly onWritten?: (area: AreaName) => void;
 }
 
 export class Snapshots {
@@ -96,6 +97,7 @@ export class Snapshots {
       if (this.#isStopped) return false;
       const isDueAgain = await snapshots.finishSnapshot(end === "written");
       const seconds = Math.round(clock.monotonicMs() - startMs) / 1_000;
+      if (end === "written") this.#options.onWritten?.(area);
       if (end === "written") log.info("snapshot written", { bytes: await snapshotBytesOf(place), seconds });
       else log.warn("snapshot failed; the journal is kept, and the snapshot will be retried", { end, seconds });
       return isDueAgain && end === "written";

@@ -1,6 +1,7 @@
 /**
  * `larder check`: reads everything that `larder serve` reads at a start, the
- * PostgreSQL of a cluster too, and prints each problem on a line. Changes nothing.
+ * PostgreSQL of a cluster and the store of a copy too, and prints each problem on a
+ * line. Changes nothing, except that it tries conditional writes with a small object.
  * Invalid settings never get here, because every command reports them.
  */
 import { existsSync, readdirSync, readFileSync } from "node:fs";
@@ -8,7 +9,6 @@ import { join, resolve } from "node:path";
 import { assertNotForeign, checkDataDirectory } from "../../persistence/data-directory.ts";
 import { fileDisk } from "../../persistence/disk/file-disk.ts";
 import { DirectoryInUse } from "../../persistence/errors.ts";
-import type { AreaReport } from "../../persistence/inspection.ts";
 import { damageOf, inspectStoredArea } from "../areas/inspect-area.ts";
 import { ungivenSecrets } from "../cluster/given-secrets.ts";
 import { assertNoNode, isNodeDirectory } from "../cluster/node-file.ts";
@@ -21,6 +21,7 @@ import { respPlan, tlsPlan } from "../settings/plan.ts";
 import type { RunSettings } from "../settings/run-settings.ts";
 import { type StoredTokens, TOKENS_FILE } from "../tenants/stored-tokens.ts";
 import { resolveTenants, secretPaths } from "../tenants/tokens.ts";
+import { describeArea } from "./backups/describe-area.ts";
 import { reportBytes } from "./progress.ts";
 
 /** Prints the findings and returns the exit code: 0 if a start should succeed. */
@@ -72,6 +73,12 @@ export async function check(run: RunSettings, print: (line: string) => void): Pr
     for (const warning of cluster.warnings) print(`warning: ${warning}`);
     if (cluster.problems.length === 0) print(`cluster ${cluster.id}: ok`);
   }
+  const { replicate } = settings;
+  if (replicate !== undefined) {
+    const { checkCopyStore } = await import("./backups/copies.ts");
+    const copy = await attempt(() => checkCopyStore(replicate));
+    if (copy !== undefined) print(`copy ${copy}: ok`);
+  }
   for (const problem of problems) print(`problem: ${problem}`);
   return problems.length === 0 ? 0 : 1;
 }
@@ -106,23 +113,4 @@ async function checkAreas(directory: string, { run, print, problems, attempt }: 
   } finally {
     lock.release();
   }
-}
-
-/** One line about an area that a start would read. */
-export function describeArea({ area, covered, frames, position, segments, snapshot, tail }: AreaReport): string {
-  const bytes = segments.reduce((sum, segment) => sum + segment.bytes, snapshot?.bytes ?? 0);
-  const parts = [
-    `${frames} frames in ${bytes} bytes to replay`,
-    snapshot === undefined ? "no snapshot" : `snapshot ${snapshot.number}`,
-    `${segments.length} segments`,
-    `position ${position}`,
-  ];
-  if (covered.length > 0) {
-    const coveredBytes = covered.reduce((sum, segment) => sum + segment.bytes, 0);
-    parts.push(`${covered.length} older segments of ${coveredBytes} bytes that are not replayed`);
-  }
-  if (tail !== undefined) {
-    parts.push(`a crash left ${tail.bytes} bytes after the last complete frame, which the next start removes`);
-  }
-  return `${area}: ${parts.join(", ")}`;
 }

@@ -5,6 +5,7 @@
  */
 import { transferRows } from "../../transfer/command-rows.ts";
 import { clusterRows } from "../cluster/command-rows.ts";
+import type { RunSettings } from "../settings/run-settings.ts";
 import { messagingRows } from "./administer/messaging-rows.ts";
 import { serverRows } from "./administer/server-rows.ts";
 import { tenantRows } from "./administer/tenant-rows.ts";
@@ -100,8 +101,8 @@ export const commandRows: readonly CommandRow[] = [
     operandValues: "files",
     defaults: "serve",
     async run({ run, version, operands: [file = ""], options, print }) {
-      const { backUp } = await import("./backup.ts");
-      const { STANDARD_OUTPUT } = await import("./output-file.ts");
+      const { backUp } = await import("./backups/backup.ts");
+      const { STANDARD_OUTPUT } = await import("./backups/output-file.ts");
       const lines = await backUp(run, { file, replaces: options.has("replace"), version });
       for (const line of lines) {
         if (file === STANDARD_OUTPUT) process.stderr.write(`larder: ${line}\n`);
@@ -115,12 +116,13 @@ export const commandRows: readonly CommandRow[] = [
     group: "Backups",
     operands: ["<backup>"],
     options: [],
-    meaning: "checks whether a backup, or a data directory that is not in use, is complete, and prints any damage",
+    meaning:
+      "checks whether a backup, a data directory that is not in use, or a copy (s3://…, file://…) is complete, and prints any damage; for a copy, also to which moments each area can be restored",
     example: "larder verify larder.tar",
     operandValues: "files",
     defaults: "serve",
     async run({ run, operands: [path = ""], print }) {
-      const { verify } = await import("./verify.ts");
+      const { verify } = await import("./backups/verify.ts");
       for (const line of await verify(run, path)) print(line);
       return 0;
     },
@@ -128,21 +130,34 @@ export const commandRows: readonly CommandRow[] = [
   {
     words: "restore",
     group: "Backups",
-    operands: ["<file>"],
-    options: [],
-    meaning: "verifies a backup and makes a new data directory from it; --data-dir names the directory",
+    operands: ["<backup>", "[<directory>]"],
+    options: [
+      {
+        name: "at",
+        flag: "--at",
+        argument: "<moment>",
+        meaning: "of a copy: the moment to restore, such as 2026-01-31T18:00:00Z, or milliseconds since 1970",
+      },
+    ],
+    meaning:
+      "verifies a backup, or a copy that --replicate wrote (s3://…, file://…), and makes a new data directory from it; the second argument or --data-dir names the directory",
     example: "larder restore larder.tar --data-dir /var/lib/larder-restored",
     operandValues: "files",
     defaults: "serve",
-    async run({ run, operands: [file = ""], print }) {
-      const { restore } = await import("./restore.ts");
-      for (const line of await restore(run, file)) print(line);
+    async run({ run, operands: [source = "", directory], options, print }) {
+      const { restore } = await import("./backups/restore.ts");
+      for (const line of await restore(runIn(run, directory), { source, at: options.get("at") })) print(line);
       return 0;
     },
   },
   ...clusterRows,
   ...helpRows,
 ];
+
+/** The run with the directory of an operand. */
+function runIn(run: RunSettings, dataDirectory: string | undefined): RunSettings {
+  return dataDirectory === undefined ? run : { ...run, settings: { ...run.settings, dataDirectory } };
+}
 
 async function serve({ run, version, trailing, options }: CommandCall): Promise<undefined> {
   const { runServer } = await import("../run-server.ts");

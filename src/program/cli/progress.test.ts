@@ -7,7 +7,7 @@ import { Progress, type ProgressOptions, printMegabytes } from "./progress.ts";
 
 const WIPE = "\r\u001b[2K";
 
-function atTerminal(what: Pick<ProgressOptions, "unit" | "print">) {
+function atTerminal(what: Pick<ProgressOptions, "unit" | "print" | "tellsTimeLeft">) {
   const clock = new VirtualClock();
   const texts: string[] = [];
   const terminal = (text: string): void => void texts.push(text);
@@ -88,4 +88,12 @@ test("reports bytes as megabytes, and the total at the end", () => {
     line("bytes of store: 1 %, 4.7 MB of 466 MB, 4.7 MB/s"),
     line("bytes of store: 100 %, 466 MB of 466 MB, 233 MB/s"),
   ]);
+});
+
+test("tells the time that is left by the rate so far, if it is asked to", () => {
+  const { clock, texts, progress } = atTerminal({ unit: "bytes", tellsTimeLeft: true });
+  progress.expect(1_000);
+  clock.advance(1_000);
+  progress.reach(300);
+  assert.deepEqual(texts, [line("bytes: 30 %, 300 of 1000, 300/s, 3 s left")]);
 });

@@ -17,6 +17,8 @@ export interface ProgressOptions {
   readonly unit: string;
   /** Prints a count for people; absent: all its digits. */
   readonly print?: (count: number) => string;
+  /** Whether the time that is left is told, by the rate so far. */
+  readonly tellsTimeLeft?: boolean;
   readonly clock: Clock;
   /** Undefined: stderr is not a terminal, and `log` is used. */
   readonly terminal: Terminal | undefined;
@@ -88,18 +90,29 @@ export class Progress {
         ? undefined
         : Math.min(100, Math.floor((100 * this.#done) / this.#total));
     this.#isReported = true;
+    const secondsLeft = this.#secondsLeft(perSecond);
     if (terminal === undefined) {
-      log.info("progress", { unit, done: this.#done, total: this.#total, percent, perSecond });
+      const left = secondsLeft === undefined ? {} : { secondsLeft };
+      log.info("progress", { unit, done: this.#done, total: this.#total, percent, perSecond, ...left });
       return;
     }
     const done = print(this.#done);
     const share = this.#total === undefined ? done : `${percent ?? 100} %, ${done} of ${print(this.#total)}`;
-    terminal(rewrite(`${unit}: ${share}, ${print(perSecond)}/s`));
+    const left = secondsLeft === undefined ? "" : `, ${secondsLeft} s left`;
+    terminal(rewrite(`${unit}: ${share}, ${print(perSecond)}/s${left}`));
+  }
+
+  #secondsLeft(perSecond: number): number | undefined {
+    if (this.#options.tellsTimeLeft !== true || this.#total === undefined || perSecond === 0) return undefined;
+    return Math.max(0, Math.ceil((this.#total - this.#done) / perSecond));
   }
 }
 
 /** The progress of a command, reported where its log settings say. */
-export function progressOf(run: RunSettings, what: Pick<ProgressOptions, "unit" | "print">): Progress {
+export function progressOf(
+  run: RunSettings,
+  what: Pick<ProgressOptions, "unit" | "print" | "tellsTimeLeft">,
+): Progress {
   const format = formatFor(run.settings.logFormat);
   const log = stderrLog(run.settings.logLevel, format);
   return new Progress({ ...what, clock: systemClock, terminal: stderrTerminal(format), log });
@@ -114,7 +127,10 @@ export async function reportBytes<Result>(
   const onBytes: OnBytes = (subject, done, total) => {
     if (current?.subject !== subject) {
       current?.progress.end();
-      current = { subject, progress: progressOf(run, { unit: `bytes of ${subject}`, print: printMegabytes }) };
+      current = {
+        subject,
+        progress: progressOf(run, { unit: `bytes of ${subject}`, print: printMegabytes, tellsTimeLeft: true }),
+      };
       // The first piece was done before the clock started.
       current.progress.expect(total, done);
     }

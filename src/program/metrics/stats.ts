@@ -5,6 +5,7 @@
 import type { FamilySnapshot } from "../../kernel/metrics.ts";
 import { type AreaName, areaNames } from "../areas/area.ts";
 import type { ShardFigures } from "../cluster/shard-figures.ts";
+import { type CopyFigures, copyLines } from "./copy-figures.ts";
 
 interface StatRow {
   /** The parts of the server that have it. */
@@ -158,6 +159,20 @@ const statRows: readonly StatRow[] = [
     family: "larder_cluster_shard_unshipped_seconds",
     unit: "seconds",
   },
+  {
+    of: areaNames,
+    name: "uncopiedBytes",
+    words: "not copied",
+    family: "larder_replication_behind_bytes",
+    unit: "bytes",
+  },
+  {
+    of: areaNames,
+    name: "uncopiedSeconds",
+    words: "copy behind",
+    family: "larder_replication_behind_seconds",
+    unit: "seconds",
+  },
 ];
 
 export type Figures = Readonly<Record<string, number>>;
@@ -178,6 +193,8 @@ export interface ServerStats {
   readonly version: string;
   readonly server: Figures;
   readonly areas: Readonly<Record<AreaName, AreaStats>>;
+  /** Of a server that copies its data directory (`--replicate`). */
+  readonly replication?: CopyFigures;
 }
 
 /** Whether a value is the response of a server of this version. */
@@ -216,6 +233,10 @@ export function printStats(stats: ServerStats, before: ServerStats, seconds: num
     if (tenants !== undefined) lines.push(line(tenantWords[area], String(tenants)));
     lines.push(...linesOf(area, [figures, before.areas[area].figures], seconds));
   }
+  if (stats.replication !== undefined)
+    lines.push(
+      ...copyLines(stats.replication).map(([words, value]) => (value === undefined ? words : line(words, value))),
+    );
   return lines;
 }
 

@@ -55,7 +55,8 @@ const KEY = /^[A-Za-z0-9+/]{43}=$/;
 /** Random bytes that differ less are one in a number with more than 30 digits. */
 const DIFFERENT_BYTES_MIN = 12;
 
-const parseClusterKey: Parser<string> = parser({ type: "string", pattern: KEY.source }, (text) => {
+/** 32 random bytes in base64. */
+export const parseSecretKey: Parser<string> = parser({ type: "string", pattern: KEY.source }, (text) => {
   if (!KEY.test(text)) throw new BadValue("the key is not 32 bytes in base64: make one with openssl rand -base64 32");
   if (new Set(Buffer.from(text, "base64")).size < DIFFERENT_BYTES_MIN)
     throw new BadValue("the key is not random: make one with openssl rand -base64 32");
@@ -94,7 +95,7 @@ export const clusterSettingRows = {
     default: undefined,
     defaultMeaning: "none: these are made in the configuration only",
     secret: true,
-    parse: parseClusterKey,
+    parse: parseSecretKey,
   },
   clusterKeyOld: {
     group: "Cluster",
@@ -105,7 +106,7 @@ export const clusterSettingRows = {
     default: undefined,
     defaultMeaning: "none",
     secret: true,
-    parse: parseClusterKey,
+    parse: parseSecretKey,
   },
   clusterNode: {
     group: "Cluster",

@@ -164,6 +164,12 @@ export interface ConfigurationKeys {
   readonly snapshots?: true | false | "on" | "off";
   /** Refuse writes, as on a full disk, while the disk of the data directory has less free space than this; off lets the disk become full, which loses no data either. Default: off. */
   readonly minFreeDisk?: number | string | "off" | false;
+  /** Copy the data directory while the server works, to s3://bucket/prefix or file:///other/disk, from which larder restore makes it again; credentials are in the usual variables of AWS. Default: none: nothing is copied. */
+  readonly replicate?: string;
+  /** The copy has what a restore to any moment of so long a time needs; older objects are removed. Default: 7d. */
+  readonly replicateKeep?: string;
+  /** The longest time that a synced write waits for its part of the copy: longer takes fewer requests. Default: 1s. */
+  readonly replicateInterval?: string;
   /** Run all areas in one thread, or each area in its own thread. Default: per-area; one in dev and with --port. */
   readonly threads?: "one" | "per-area";
   /** The reader of HTTP requests: larder's own, or that of Node, which takes about a third more processor time for a small request. Default: larder. */
@@ -246,7 +252,7 @@ export interface ConfigurationKeys {
   readonly messagingMemory?: number | string | "auto";
   /** The same for the vector index: vectors, graphs, metadata. Default: auto. */
   readonly vectorMemory?: number | string | "auto";
-  /** How long a shutdown waits for requests in progress, and then for deliveries in progress. Default: 10s. */
+  /** How long a shutdown waits for requests in progress, then for deliveries in progress, and then for the copy of --replicate. Default: 10s. */
   readonly shutdownGrace?: string;
   /** Most retries that a message may request. Default: 1000. */
   readonly maxRetries?: number | string;

@@ -35,6 +35,8 @@ export interface PlanOptions {
   readonly deliveriesDisabled: boolean;
   /** The memory limit of the area. */
   readonly memoryBytesMax: number;
+  /** As in `AreaPlan`. */
+  readonly synced?: SharedArrayBuffer | undefined;
   /** The shard of a cluster that the area is; absent: an area of a single server. */
   readonly shard?: ShardPlan | undefined;
   /** The shards of the area, which share the threads that search; absent: 1. */
@@ -70,6 +72,7 @@ export function planArea(area: AreaName, options: PlanOptions): AreaPlan {
     directory: place?.directory,
     nameInFiles: place?.name ?? area,
     shard,
+    synced: options.synced,
     snapshots: settings.snapshots,
     freeDiskBytesMin: settings.freeDiskBytesMin,
     // Messaging acknowledges only synced messages, whatever the setting of the store.

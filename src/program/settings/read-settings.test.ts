@@ -59,6 +59,8 @@ test("H.ports: serve without arguments has the defaults", () => {
     dataDirectory: "./larder-data",
     fsync: "everysec",
     snapshots: true,
+    replicateKeepMs: 604_800_000,
+    replicateIntervalMs: 1_000,
     threads: "per-area",
     transport: "larder",
     http2: false,

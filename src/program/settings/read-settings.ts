@@ -10,6 +10,7 @@ import { commandRows } from "../cli/commands.ts";
 import { findCommand, unknownCommand } from "../cli/find-command.ts";
 import { suggestionFor } from "../cli/help/suggestion.ts";
 import { type Combination, clusterCombinations, isClustered } from "../cluster/setting-rules.ts";
+import { copyCombinations } from "../services/objects/copy-rules.ts";
 import { type Configuration, emptyConfiguration, parseConfiguration, placeIn } from "./config.ts";
 import type { Position } from "./config-text.ts";
 import type { ProviderEnvironment } from "./embedding-settings.ts";
@@ -389,6 +390,7 @@ const AREA_PORTS = ["storePort", "messagingPort", "vectorPort"] as const;
 
 const combinations: readonly Combination[] = [
   ...clusterCombinations,
+  ...copyCombinations,
   pairOf("tlsCertificatePath", "tlsKeyPath"),
   pairOf("respCertificatePath", "respKeyPath"),
   {

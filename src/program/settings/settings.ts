@@ -11,6 +11,7 @@ import { transportNames } from "../../edge/http/transport.ts";
 import { destinationProfiles } from "../../edge/outbound/destination-policy.ts";
 import { RESPONSE_BYTES_MAX } from "../../messaging/settings.ts";
 import { evictionPolicies } from "../../store/memory/mod.ts";
+import { copySettingRows } from "../services/objects/copy-settings.ts";
 import { clusterSettingRows } from "./cluster-settings.ts";
 import { respTlsSettingRows, tlsSettingRows } from "./encryption-settings.ts";
 import { memorySettingRows } from "./memory-settings.ts";
@@ -99,6 +100,7 @@ export const settingRows = {
     default: "off",
     parse: orOff(parseSize(MB, 1024 * GB)),
   },
+  ...copySettingRows,
   threads: {
     group: "Data",
     flag: "--threads",
@@ -416,7 +418,8 @@ export const settingRows = {
     environment: ["LARDER_SHUTDOWN_GRACE"],
     fileKey: "shutdownGrace",
     argument: "<time>",
-    meaning: "How long a shutdown waits for requests in progress, and then for deliveries in progress",
+    meaning:
+      "How long a shutdown waits for requests in progress, then for deliveries in progress, and then for the copy of --replicate",
     default: "10s",
     parse: parseDurationMs(0, 600_000),
   },

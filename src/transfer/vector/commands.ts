@@ -1,8 +1,8 @@
 /** `larder import vector` and `larder export vector`: from words and options to a transfer, and its end in lines. */
 import { join, resolve } from "node:path";
 import { systemClock } from "../../kernel/clock.ts";
+import { assertOutputFile } from "../../program/cli/backups/output-file.ts";
 import type { CommandCall } from "../../program/cli/command-row.ts";
-import { assertOutputFile } from "../../program/cli/output-file.ts";
 import { progressOf } from "../../program/cli/progress.ts";
 import { StartRefusal } from "../../program/refusal.ts";
 import { AreaClient } from "../area-client.ts";

@@ -10,7 +10,7 @@
  */
 import { renameSync } from "node:fs";
 import type { Clock } from "../../kernel/clock.ts";
-import { assertOutputFile } from "../../program/cli/output-file.ts";
+import { assertOutputFile } from "../../program/cli/backups/output-file.ts";
 import type { Progress } from "../../program/cli/progress.ts";
 import { StartRefusal } from "../../program/refusal.ts";
 import { NdjsonWriter } from "../ndjson-file.ts";

@@ -1,7 +1,9 @@
 /** `larder status`: the server that uses a data directory, or the development server without one. */
 import { resolve } from "node:path";
-import { type AdminCall, askForHealth, askForVersion } from "../../../edge/admin/client.ts";
+import { type AdminCall, askForHealth, askForStats, askForVersion } from "../../../edge/admin/client.ts";
 import { isUsedDirectory, readServing } from "../../directory/data-directory.ts";
+import { type CopyFigures, copyLines } from "../../metrics/copy-figures.ts";
+import { isServerStats } from "../../metrics/stats.ts";
 import { StartRefusal } from "../../refusal.ts";
 import type { RunSettings } from "../../settings/run-settings.ts";
 import type { Addresses } from "../env-block.ts";
@@ -18,6 +20,8 @@ export interface Status {
   readonly dataDirectory: string | null;
   readonly addresses?: Addresses;
   readonly areas?: Readonly<Record<string, string>>;
+  /** The copy of its data directory; absent: nothing is copied. */
+  readonly replication?: CopyFigures;
   /** The reasons why it is not ready. */
   readonly reasons: readonly string[];
 }
@@ -32,9 +36,10 @@ export async function readStatus(run: RunSettings): Promise<Status> {
     const health = await askForHealth(call);
     const version = await askForVersion(call);
     if (health.kind !== "done") return health;
-    return version.kind === "done"
-      ? { kind: "done" as const, value: { ...health.value, version: version.value } }
-      : version;
+    if (version.kind !== "done") return version;
+    const stats = await askForStats(call);
+    const replication = stats.kind === "done" && isServerStats(stats.value) ? stats.value.replication : undefined;
+    return { kind: "done" as const, value: { ...health.value, version: version.value, replication } };
   };
   const answer = await callServer(run, both).catch((fault: unknown) => {
     // Without a data directory, only the port tells whether a server runs.
@@ -42,7 +47,7 @@ export async function readStatus(run: RunSettings): Promise<Status> {
     throw fault;
   });
   if (typeof answer === "string") return { state: "not running", dataDirectory, reasons: [answer] };
-  const { isReady, version, areas, reasons } = answer;
+  const { isReady, version, areas, reasons, replication } = answer;
   const serving = dataDirectory === null ? undefined : readServing(dataDirectory);
   const addresses = dataDirectory === null ? configuredAddresses(run) : serving?.addresses;
   return {
@@ -53,12 +58,13 @@ export async function readStatus(run: RunSettings): Promise<Status> {
     dataDirectory,
     ...(addresses !== undefined && { addresses }),
     areas,
+    ...(replication !== undefined && { replication }),
     reasons,
   };
 }
 
 export function statusLines(status: Status): readonly string[] {
-  const { state, version, command, pid, dataDirectory, addresses, areas = {}, reasons } = status;
+  const { state, version, command, pid, dataDirectory, addresses, areas = {}, reasons, replication } = status;
   if (state === "not running") return [`not running: ${reasons.join(", ")}`];
   const urls = Object.entries(addresses ?? {}).filter(([name]) => name !== "resp");
   const rows = [
@@ -70,5 +76,8 @@ export function statusLines(status: Status): readonly string[] {
     ...urls.map(([name, url]) => [name, [String(url), areas[name] ?? ""].join("  ").trimEnd()]),
     ...(addresses?.resp === undefined ? [] : [["resp", addresses.resp.host]]),
   ];
+  const [[title = ""] = [], ...copied] = replication === undefined ? [] : copyLines(replication);
+  if (replication !== undefined) rows.push([title, replication.address]);
+  rows.push(...copied.slice(1).map(([words, value = ""]) => [`copy: ${words}`, value]));
   return tableLines(rows);
 }

@@ -32,7 +32,7 @@ const cases: readonly (readonly [words: readonly string[], offered: readonly str
   ],
   [["help", "ex"], ["export"]],
   [["help", "export", "s"], ["store"]],
-  [["backup", "--rep"], ["--replace"]],
+  [["backup", "--repla"], ["--replace"]],
   [["backup", "larder.tar", "--data-d"], ["--data-dir"]],
   [["stats", "--js"], ["--json"]],
   [["serve", "--js"], []],

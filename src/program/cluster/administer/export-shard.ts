@@ -27,7 +27,7 @@ import { highWaterPath } from "../../../persistence/journal/high-water.ts";
 import { type AreaName, areaNames } from "../../areas/area.ts";
 import { areaPlace } from "../../areas/area-place.ts";
 import { damageOf, inspectStoredArea } from "../../areas/inspect-area.ts";
-import { describeArea } from "../../cli/check.ts";
+import { describeArea } from "../../cli/backups/describe-area.ts";
 import { reportBytes } from "../../cli/progress.ts";
 import { RESTORING_PREFIX, STORED_AREAS } from "../../directory/data-directory.ts";
 import { type DirectoryLock, lockDirectory } from "../../directory/directory-lock.ts";

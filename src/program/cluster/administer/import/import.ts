@@ -23,7 +23,7 @@ import { checkDataDirectory } from "../../../../persistence/data-directory.ts";
 import { fileDisk } from "../../../../persistence/disk/file-disk.ts";
 import { DirectoryInUse } from "../../../../persistence/errors.ts";
 import { damageOf, inspectStoredArea } from "../../../areas/inspect-area.ts";
-import { describeArea } from "../../../cli/check.ts";
+import { describeArea } from "../../../cli/backups/describe-area.ts";
 import { reportBytes } from "../../../cli/progress.ts";
 import { readStoredTokens } from "../../../cli/running-server.ts";
 import { assertRestored, STORED_AREAS } from "../../../directory/data-directory.ts";

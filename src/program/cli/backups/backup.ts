@@ -11,27 +11,29 @@
  */
 import { statSync } from "node:fs";
 import { basename, dirname, join, resolve } from "node:path";
-import { askForBackup } from "../../edge/admin/client.ts";
-import type { BackupMade } from "../../edge/admin/routes.ts";
-import { systemClock } from "../../kernel/clock.ts";
-import { type ArchiveSource, streamArchive, writeArchive } from "../../persistence/archive/archive-writer.ts";
-import type { BackedUpArea } from "../../persistence/archive/manifest.ts";
-import { isEntryName } from "../../persistence/archive/tar.ts";
-import { areaDirectory } from "../../persistence/data-directory.ts";
-import { fileDisk } from "../../persistence/disk/file-disk.ts";
-import { DirectoryInUse } from "../../persistence/errors.ts";
-import { FORMAT, findFileNumber } from "../../persistence/journal/file-format.ts";
-import { makeStage, removeStage, sourcesIn } from "../areas/backup-stage.ts";
-import { damageOf, inspectStoredArea } from "../areas/inspect-area.ts";
-import { assertNoNode } from "../cluster/node-file.ts";
-import { openDataDirectory, STORED_AREAS } from "../directory/data-directory.ts";
-import { type DirectoryLock, lockDirectory } from "../directory/directory-lock.ts";
-import { copyHistoryFile } from "../history/copy.ts";
-import { codeOf, StartRefusal } from "../refusal.ts";
-import type { RunSettings } from "../settings/run-settings.ts";
-import { formatFor, stderrLog } from "../stderr.ts";
-import { noteFromCommandLine } from "../tenants/audit-log.ts";
-import { isGraphFile } from "../workers/graph-files.ts";
+import { askForBackup } from "../../../edge/admin/client.ts";
+import type { BackupMade } from "../../../edge/admin/routes.ts";
+import { systemClock } from "../../../kernel/clock.ts";
+import { type ArchiveSource, streamArchive, writeArchive } from "../../../persistence/archive/archive-writer.ts";
+import type { BackedUpArea } from "../../../persistence/archive/manifest.ts";
+import { isEntryName } from "../../../persistence/archive/tar.ts";
+import { areaDirectory } from "../../../persistence/data-directory.ts";
+import { fileDisk } from "../../../persistence/disk/file-disk.ts";
+import { DirectoryInUse } from "../../../persistence/errors.ts";
+import { FORMAT, findFileNumber } from "../../../persistence/journal/file-format.ts";
+import { makeStage, removeStage, sourcesIn } from "../../areas/backup-stage.ts";
+import { damageOf, inspectStoredArea } from "../../areas/inspect-area.ts";
+import { assertNoNode } from "../../cluster/node-file.ts";
+import { openDataDirectory, STORED_AREAS } from "../../directory/data-directory.ts";
+import { type DirectoryLock, lockDirectory } from "../../directory/directory-lock.ts";
+import { copyHistoryFile } from "../../history/copy.ts";
+import { codeOf, StartRefusal } from "../../refusal.ts";
+import type { RunSettings } from "../../settings/run-settings.ts";
+import { formatFor, stderrLog } from "../../stderr.ts";
+import { noteFromCommandLine } from "../../tenants/audit-log.ts";
+import { isGraphFile } from "../../workers/graph-files.ts";
+import { reportBytes } from "../progress.ts";
+import { askServer, usedDirectory } from "../running-server.ts";
 import {
   type ByteSink,
   type OutputKind,
@@ -40,8 +42,6 @@ import {
   writeToDevice,
   writeToStandardOutput,
 } from "./output-file.ts";
-import { reportBytes } from "./progress.ts";
-import { askServer, usedDirectory } from "./running-server.ts";
 
 interface Backup {
   /** Absolute, or `-`. */

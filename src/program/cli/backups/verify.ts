@@ -1,14 +1,15 @@
 /**
- * `larder verify <file|directory>`: checks a backup, or a data directory that is
- * not in use: checksums, and each area as a start reads it.
+ * `larder verify <file|directory|address>`: checks a backup, or a data directory that
+ * is not in use: checksums, and each area as a start reads it. Of a copy in a store of
+ * objects it reads everything.
  */
 import { existsSync, readFileSync, statSync } from "node:fs";
 import { join, resolve } from "node:path";
-import { Archive } from "../../persistence/archive/archive.ts";
-import { checkBackedUpAreas } from "../../persistence/archive/area-check.ts";
-import type { OnBytes } from "../../persistence/byte-progress.ts";
-import { checkDataDirectory } from "../../persistence/data-directory.ts";
-import { fileDisk } from "../../persistence/disk/file-disk.ts";
+import { Archive } from "../../../persistence/archive/archive.ts";
+import { checkBackedUpAreas } from "../../../persistence/archive/area-check.ts";
+import type { OnBytes } from "../../../persistence/byte-progress.ts";
+import { checkDataDirectory } from "../../../persistence/data-directory.ts";
+import { fileDisk } from "../../../persistence/disk/file-disk.ts";
 import {
   DamagedBackup,
   DamagedData,
@@ -17,22 +18,24 @@ import {
   NewerFormat,
   UnusableBackup,
   WrongFile,
-} from "../../persistence/errors.ts";
-import type { AreaReport } from "../../persistence/inspection.ts";
-import { damageOf, inspectedEngineOf, inspectStoredArea } from "../areas/inspect-area.ts";
-import { assertNoNode } from "../cluster/node-file.ts";
-import { parseTokensFile, STORED_AREAS } from "../directory/data-directory.ts";
-import { type DirectoryLock, lockDirectory } from "../directory/directory-lock.ts";
-import { codeOf, directoryRefusal, StartRefusal } from "../refusal.ts";
-import type { RunSettings } from "../settings/run-settings.ts";
-import { TOKENS_FILE } from "../tenants/stored-tokens.ts";
-import { describeArea } from "./check.ts";
-import { reportBytes } from "./progress.ts";
+} from "../../../persistence/errors.ts";
+import type { AreaReport } from "../../../persistence/inspection.ts";
+import { damageOf, inspectedEngineOf, inspectStoredArea } from "../../areas/inspect-area.ts";
+import { assertNoNode } from "../../cluster/node-file.ts";
+import { parseTokensFile, STORED_AREAS } from "../../directory/data-directory.ts";
+import { type DirectoryLock, lockDirectory } from "../../directory/directory-lock.ts";
+import { codeOf, directoryRefusal, StartRefusal } from "../../refusal.ts";
+import type { RunSettings } from "../../settings/run-settings.ts";
+import { TOKENS_FILE } from "../../tenants/stored-tokens.ts";
+import { reportBytes } from "../progress.ts";
+import { isCopyAddress, verifyStoredCopy } from "./copies.ts";
+import { describeArea } from "./describe-area.ts";
 
 const refusals = [DamagedBackup, DamagedData, MissingData, NewerFormat, UnusableBackup, WrongFile];
 
 /** Returns the lines to print. Throws a `StartRefusal` that names the file and place of any damage. */
 export async function verify(run: RunSettings, path: string): Promise<readonly string[]> {
+  if (isCopyAddress(path)) return verifyStoredCopy(run, path);
   const absolute = resolve(path);
   const facts = statSync(absolute, { throwIfNoEntry: false });
   if (facts === undefined) throw new StartRefusal(`${absolute} does not exist: name a backup or a data directory`);
@@ -44,9 +47,14 @@ export async function verify(run: RunSettings, path: string): Promise<readonly s
   }
 }
 
+/** Whether an error is about the contents of a backup. */
+export function isBackupFault(fault: unknown): boolean {
+  return refusals.some((kind) => fault instanceof kind);
+}
+
 /** An error of persistence about a backup as a refusal for the operator, or the error itself. */
 export function backupFault(fault: unknown, path: string): unknown {
-  if (fault instanceof Error && refusals.some((kind) => fault instanceof kind)) {
+  if (fault instanceof Error && isBackupFault(fault)) {
     return new StartRefusal(fault.message, 1, { cause: fault });
   }
   const code = codeOf(fault);

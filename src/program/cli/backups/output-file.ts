@@ -6,7 +6,7 @@
  */
 import { lstatSync, type Stats, statSync } from "node:fs";
 import { open } from "node:fs/promises";
-import { StartRefusal } from "../refusal.ts";
+import { StartRefusal } from "../../refusal.ts";
 
 /** The operand that means standard output. */
 export const STANDARD_OUTPUT = "-";

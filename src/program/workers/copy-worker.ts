@@ -1,0 +1,255 @@
+/**
+ * The thread that copies the data directory to a store of objects (replication/).
+ * Started by `copy-thread.ts`. It looks at the synced locations of the journals
+ * some times a second, in memory that it shares with their threads.
+ */
+import "../prototype.ts";
+import { mkdirSync, rmSync, statSync } from "node:fs";
+import { join } from "node:path";
+import { type MessagePort, parentPort, workerData } from "node:worker_threads";
+import { systemClock } from "../../kernel/clock.ts";
+import type { Log, LogFormat, LogLevel } from "../../kernel/log.ts";
+import { secretBytes, systemRandom } from "../../kernel/random.ts";
+import { fileDisk } from "../../persistence/disk/file-disk.ts";
+import type { SyncedLocation } from "../../persistence/journal/file-format.ts";
+import { Copier, type CopyState } from "../../replication/copier.ts";
+import { CopyKey } from "../../replication/copy-key.ts";
+import { openDirectoryId } from "../../replication/directory-id.ts";
+import { type ObjectStore, ObjectStoreFailure } from "../../replication/objects/object-store.ts";
+import type { StoreRequest } from "../../replication/objects/store-requests.ts";
+import type { StoreFault } from "../../replication/repeated-calls.ts";
+import type { AreaName } from "../areas/area.ts";
+import { copyHistoryFile } from "../history/copy.ts";
+import { HISTORY_FILE } from "../history/history-store.ts";
+import type { RequestCounts, StoreRequestCounts } from "../metrics/copy.ts";
+import { copyAddressOf } from "../services/objects/copy-settings.ts";
+import { openObjectStore } from "../services/objects/open-store.ts";
+import { stderrLog } from "../stderr.ts";
+import { SyncedPlaceReader } from "./synced-place.ts";
+
+/** What the thread is started with. */
+export interface CopyPlan {
+  readonly address: string;
+  /** The data directory, absolute. */
+  readonly directory: string;
+  readonly version: string;
+  readonly keepMs: number;
+  readonly partMs: number;
+  readonly key: string | undefined;
+  /** The newest synced location of each area's journal (synced-place.ts). */
+  readonly synced: ReadonlyMap<AreaName, SharedArrayBuffer>;
+  readonly log: { readonly level: LogLevel; readonly format: LogFormat };
+}
+
+export type ToCopyThread =
+  | { readonly kind: "files changed"; readonly area: AreaName }
+  | { readonly kind: "tokens changed" }
+  | { readonly kind: "close"; readonly withinMs: number };
+
+export type FromCopyThread =
+  | { readonly kind: "state"; readonly state: CopyState; readonly requests: StoreRequestCounts }
+  /** The store cannot be opened. */
+  | { readonly kind: "unopened"; readonly reason: string }
+  | { readonly kind: "closed" };
+
+/** How often the locations are looked at: so many times while a part may wait, but not more rarely than this. */
+const LOOKS_PER_PART = 5;
+const LOOK_MS_MAX = 200;
+const REPORT_MS = 500;
+/** After a store refused to be opened. */
+const OPEN_AGAIN_MS = 30_000;
+/** An area that is behind for so long is logged. */
+const BEHIND_MS = 60_000;
+const STAGE_MODE = 0o700;
+/** In the data directory: the log of messages while it is copied. */
+const STAGE = "copying";
+
+class CopyWork {
+  readonly #plan: CopyPlan;
+  readonly #port: MessagePort;
+  readonly #log: Log;
+  readonly #places: ReadonlyMap<AreaName, SyncedPlaceReader>;
+  readonly #told = new Map<AreaName, SyncedLocation>();
+  readonly #late = new Set<string>();
+  readonly #requests: StoreRequestCounts = { put: zero(), get: zero(), list: zero(), delete: zero() };
+  #store: ObjectStore | undefined;
+  /** Of requests that are repeated, until one succeeds. */
+  #fault: StoreFault | undefined;
+  #isFaultTold = false;
+  #hasNewTokens = false;
+  #copier: Copier | undefined;
+  #cancels: (() => void)[] = [];
+  #lastReport = "";
+  #historyStamp = "";
+  #isClosing = false;
+
+  constructor(plan: CopyPlan, port: MessagePort) {
+    this.#plan = plan;
+    this.#port = port;
+    this.#log = stderrLog(plan.log.level, plan.log.format).with({ part: "copy" });
+    this.#places = new Map([...plan.synced].map(([area, memory]) => [area, new SyncedPlaceReader(memory)]));
+  }
+
+  /** Opens the store, again and again if it refuses, and begins to copy. */
+  async open(): Promise<void> {
+    const { directory, version, keepMs, partMs, key, address, synced } = this.#plan;
+    try {
+      const store = await openObjectStore(copyAddressOf(address), {
+        ...{ environment: process.env, clock: systemClock, random: systemRandom, access: "write" },
+        onRequest: (request) => this.#count(request),
+        onRetry: ({ message }) => {
+          this.#fault = { atMs: systemClock.nowMs(), text: message };
+        },
+      });
+      if (this.#isClosing) return store.close();
+      this.#store = store;
+      if (this.#lastReport !== "") this.#log.info("the store of the copy does not refuse any more");
+    } catch (fault) {
+      if (!(fault instanceof ObjectStoreFailure)) throw fault;
+      if (this.#lastReport !== fault.message)
+        this.#log.error("the store of the copy refused", { reason: fault.message });
+      this.#lastReport = fault.message;
+      this.#post({ kind: "unopened", reason: fault.message });
+      this.#cancels = [systemClock.after(OPEN_AGAIN_MS, () => void this.open())];
+      return;
+    }
+    rmSync(join(directory, STAGE), { recursive: true, force: true });
+    const directoryId = await openDirectoryId(fileDisk, directory, secretBytes);
+    if (this.#isClosing) return;
+    const copier = new Copier({
+      ...{ store: this.#store, clock: systemClock, log: this.#log, disk: fileDisk, directory, version },
+      directoryId,
+      areas: [...synced.keys()],
+      settings: { keepMs, partMs },
+      key: key === undefined ? undefined : new CopyKey(key),
+      locate: async (area) => {
+        // First the time: everything that was durable then is before the location.
+        const atMs = systemClock.nowMs();
+        const location = this.#places.get(area as AreaName)?.read();
+        if (location === undefined) throw new Error(`The journal of ${area} is not open`);
+        return { ...location, atMs };
+      },
+      copyHistory: (area) => this.#copyHistory(area),
+    });
+    this.#copier = copier;
+    copier.start();
+    this.#repeat(Math.min(LOOK_MS_MAX, partMs / LOOKS_PER_PART), () => this.#look());
+    this.#repeat(REPORT_MS, () => this.#report());
+  }
+
+  hear(message: ToCopyThread): void {
+    if (message.kind === "files changed") this.#copier?.filesChanged(message.area);
+    else if (message.kind === "tokens changed") this.#tokensChanged();
+    else void this.#close(message.withinMs);
+  }
+
+  /** A copy that begins may have read the file before: then it is told once more. */
+  #tokensChanged(): void {
+    this.#hasNewTokens = this.#copier?.state.phase === "starting";
+    this.#copier?.tokensChanged();
+  }
+
+  async #close(withinMs: number): Promise<void> {
+    this.#isClosing = true;
+    for (const cancel of this.#cancels) cancel();
+    this.#look();
+    await this.#copier?.close({ withinMs });
+    this.#report();
+    await this.#store?.close();
+    rmSync(join(this.#plan.directory, STAGE), { recursive: true, force: true });
+    this.#post({ kind: "closed" });
+  }
+
+  #look(): void {
+    for (const [area, reader] of this.#places) {
+      const location = reader.read();
+      if (location === undefined || location === this.#told.get(area)) continue;
+      this.#told.set(area, location);
+      this.#copier?.moved(area, location);
+    }
+  }
+
+  #report(): void {
+    if (this.#copier === undefined) return;
+    const own = this.#copier.state;
+    const state = { ...own, storeFault: own.storeFault ?? this.#fault };
+    this.#logFault(state.storeFault);
+    if (this.#hasNewTokens && state.phase === "copying") this.#tokensChanged();
+    for (const { area, behindMs, behindBytes } of state.areas) {
+      if (behindMs >= BEHIND_MS === this.#late.has(area)) continue;
+      if (this.#late.delete(area)) this.#log.info("the copy has caught up", { area });
+      else {
+        this.#late.add(area);
+        this.#log.warn("the copy is behind", { area, bytes: behindBytes, seconds: Math.round(behindMs / 1_000) });
+      }
+    }
+    const text = JSON.stringify([state, this.#requests]);
+    if (text === this.#lastReport) return;
+    this.#lastReport = text;
+    this.#post({ kind: "state", state, requests: this.#requests });
+  }
+
+  #logFault(fault: StoreFault | undefined): void {
+    if ((fault !== undefined) === this.#isFaultTold) return;
+    this.#isFaultTold = fault !== undefined;
+    if (fault === undefined) this.#log.info("requests to the store of the copy succeed again");
+    else this.#log.warn("requests to the store of the copy fail, and are repeated", { reason: fault.text });
+  }
+
+  /** A consistent copy of the log of messages, if it has changed since the last one was stored. */
+  async #copyHistory(area: string): Promise<string | undefined> {
+    const { directory } = this.#plan;
+    const from = join(directory, area);
+    const stamp = ["", "-wal"].map((suffix) => stampOf(join(from, `${HISTORY_FILE}${suffix}`))).join();
+    const stage = join(directory, STAGE);
+    const path = join(stage, HISTORY_FILE);
+    if (area !== "messaging") return undefined;
+    // A copy that is still there was not stored.
+    if (stamp === this.#historyStamp && stampOf(path) === "") return undefined;
+    rmSync(stage, { recursive: true, force: true });
+    mkdirSync(stage, { mode: STAGE_MODE });
+    await copyHistoryFile(from, stage, this.#log);
+    this.#historyStamp = stamp;
+    return stampOf(path) === "" ? undefined : path;
+  }
+
+  #count({ kind, sentBytes, receivedBytes, hasFailed }: StoreRequest): void {
+    const counts = this.#requests[kind];
+    counts.count += 1;
+    if (hasFailed) counts.failed += 1;
+    else this.#fault = undefined;
+    counts.sentBytes += sentBytes;
+    counts.receivedBytes += receivedBytes;
+  }
+
+  #repeat(periodMs: number, work: () => void): void {
+    const index = this.#cancels.length;
+    const next = (): void => {
+      this.#cancels[index] = systemClock.after(periodMs, () => {
+        work();
+        if (!this.#isClosing) next();
+      });
+    };
+    next();
+  }
+
+  #post(message: FromCopyThread): void {
+    this.#port.postMessage(message);
+  }
+}
+
+function zero(): RequestCounts {
+  return { count: 0, failed: 0, sentBytes: 0, receivedBytes: 0 };
+}
+
+/** Empty: it does not exist. */
+function stampOf(path: string): string {
+  const facts = statSync(path, { throwIfNoEntry: false });
+  return facts === undefined ? "" : `${facts.size} ${facts.mtimeMs}`;
+}
+
+if (parentPort !== null) {
+  const work = new CopyWork(workerData as CopyPlan, parentPort);
+  parentPort.on("message", (message: ToCopyThread) => work.hear(message));
+  await work.open();
+}
