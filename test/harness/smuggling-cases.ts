@@ -237,9 +237,10 @@ const rows: Readonly<Record<string, readonly Row[]>> = {
   ],
   trailers: [
     ["a field", chunked("0\r\nX: a\r\n\r\n"), one("")],
-    ["Content-Length", chunked("0\r\nContent-Length: 9\r\n\r\n"), one(""), malformed],
-    ["Transfer-Encoding", chunked("0\r\nTransfer-Encoding: chunked\r\n\r\n"), one(""), malformed],
-    ["Host", chunked("0\r\nHost: b\r\n\r\n"), one("")],
+    ["Content-Length", chunked("0\r\nContent-Length: 9\r\n\r\n"), malformed],
+    ["an invalid Content-Length", chunked("0\r\ncontent-length: 4, 4\r\n\r\n"), malformed],
+    ["Transfer-Encoding", chunked("0\r\nTransfer-Encoding: chunked\r\n\r\n"), malformed],
+    ["Host", chunked("0\r\nHost: b\r\n\r\n"), malformed, one("")],
     ["a line without a colon", chunked(`0\r\n${HIDDEN}`), malformed],
     ["a bare line feed", chunked("0\r\nX: a\n\r\n"), malformed],
     ["a continued line", chunked("0\r\nX: a\r\n b\r\n\r\n"), malformed],

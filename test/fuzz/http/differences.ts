@@ -6,8 +6,9 @@
  *     sees in the stream as it came.
  * (2) Where Node's refuses and ours does not, a row of `refusals` says why. Both have
  *     seen the same requests before.
- * (3) Two differences have code instead of a row: an expectation that both accept and
- *     understand in different ways, and a tab that Node refuses within a head.
+ * (3) Three differences have code instead of a row: an expectation that both accept and
+ *     understand in different ways, a tab that Node refuses within a head, and a trailer
+ *     after which Node ends the connection. The last two are repaired for Node.
  */
 import { METHODS } from "node:http";
 import { areSameRequests, isSame, type Reading, read } from "./readings.ts";
@@ -21,11 +22,13 @@ export async function reasonsOf(
   whole: Reading,
   theirs: Reading,
 ): Promise<readonly string[] | undefined> {
-  if (theirs.end === "refused" && bytes.latin1Slice().search(TAB_AFTER_CHUNKED) >= 0) {
-    const repaired = Buffer.from(bytes.latin1Slice().replaceAll(TAB_AFTER_CHUNKED, "$1"), "latin1");
+  for (const { reason, understood, accepted } of repairsForNode) {
+    const text = bytes.latin1Slice();
+    if (theirs.end === "open" || text.search(understood) < 0) continue;
+    const repaired = Buffer.from(text.replaceAll(understood, accepted), "latin1");
     const [ours, node] = [await read("larder", [repaired]), await read("node", [repaired])];
     const others = await reasonsOf(repaired, ours, node);
-    return others === undefined ? undefined : [TAB_REASON, ...others];
+    return others === undefined ? undefined : [reason, ...others];
   }
   const reasons: string[] = [];
   let text = bytes.latin1Slice();
@@ -52,8 +55,19 @@ function readEachByte(bytes: Buffer): Promise<Reading> {
   return read("larder", packets);
 }
 
-const TAB_REASON = "Node refuses a tab after chunked, and we do not";
-const TAB_AFTER_CHUNKED = /(\nTransfer-Encoding:[ \t]*chunked)[ \t]*\t[ \t]*(?=\r\n)/gi;
+/** What only Node takes for the end of a connection, and a spelling that it accepts as we do. */
+const repairsForNode = [
+  {
+    reason: "Node refuses a tab after chunked, and we do not",
+    understood: /(\nTransfer-Encoding:[ \t]*chunked)[ \t]*\t[ \t]*(?=\r\n)/gi,
+    accepted: "$1",
+  },
+  {
+    reason: "Node ends a connection after Connection: close in trailers, and we drop them",
+    understood: /(\n0+(?:;[^\r\n]*)?\r\n(?:[^\r\n:]+:[^\r\n]*\r\n)*?)(?:Proxy-)?Connection(?=:[^\r\n]*close)/gi,
+    accepted: "$1X",
+  },
+];
 
 const EXPECTATION_REASON = "we know an expectation only if it is 100-continue alone, and Node if it contains that";
 
@@ -97,6 +111,12 @@ const repairs: readonly Repair[] = [
     reason: "we refuse a quoted text within the value of an extension, and Node does not",
     refused: /^([0-9a-f]{1,8});[^\r\n]*=[^;"\r\n]+"[^\r\n]*\r\n/i,
     accepted: "$1\r\n",
+  },
+  {
+    // RFC 9110 section 6.5.1. Both refuse Content-Length and Transfer-Encoding there.
+    reason: "we refuse Host in trailers, and Node drops it",
+    refused: /^h(?=ost:)/i,
+    accepted: "X",
   },
 ];
 

@@ -73,17 +73,18 @@ function drawRequest(random: Random, isHostile: boolean): string {
   if (kind === 2) fields.push("Transfer-Encoding: chunked\r\n");
   if (kind === 3) fields.push(`${draw(names)}: ${draw(values)}\r\n`);
   if (random.below(20) === 0) fields.push(`X: ${"y".repeat(random.below(5) === 0 ? 4_000 : random.below(300))}\r\n`);
-  const end = kind === 1 ? body : kind === 2 ? chunksOf(body, random) : "";
+  const trailer = (): string => (random.below(3) === 0 ? `${draw(names)}: ${draw(values)}\r\n` : "T: v\r\n");
+  const end = kind === 1 ? body : kind === 2 ? chunksOf(body, trailer, random) : "";
   return `${line}${fields.join("")}\r\n${end}`;
 }
 
-function chunksOf(body: string, random: Random): string {
+function chunksOf(body: string, trailer: () => string, random: Random): string {
   const at = random.below(body.length + 1);
   const chunk = (text: string): string =>
     text === ""
       ? ""
       : `${text.length.toString(16)}${pick(random, ["", "", "", ";a=b", ";a", ';a="b;\\""', ";a=b;c=d", "; a", ";"], 4)}\r\n${text}\r\n`;
-  return `${chunk(body.slice(0, at))}${chunk(body.slice(at))}0\r\n${random.below(5) === 0 ? "T: v\r\n" : ""}\r\n`;
+  return `${chunk(body.slice(0, at))}${chunk(body.slice(at))}0\r\n${random.below(5) === 0 ? trailer() : ""}\r\n`;
 }
 
 const SIGNS = "\r\n :;,\t\x00\x0b\x7f\xa0\xff0123456789aAfFGET/?#Content-Length: 4\r\n";

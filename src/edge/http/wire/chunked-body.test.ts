@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { ChunkedBody, EXTENSION_BYTES_MAX } from "./chunked-body.ts";
 
-const TRAILER_BYTES_MAX = 20;
+const TRAILER_BYTES_MAX = 40;
 
 /** The data and the bytes after the body, or how it ended, in packets of so many bytes. */
 function read(text: string, packetBytes = text.length): readonly [data: string, end: string | number] {
@@ -52,7 +52,15 @@ const bodies: readonly (readonly [name: string, text: string, data: string, end:
   ["a trailer without a colon", "0\r\nA\r\n\r\n", "", "malformed"],
   ["a continued trailer", "0\r\nA: b\r\n c\r\n\r\n", "", "malformed"],
   ["a bare carriage return in a trailer", "0\r\nA: b\rc\r\n\r\n", "", "malformed"],
-  ["trailers beyond the limit", "0\r\nA: 345678901234567890x\r\n\r\n", "", "malformed"],
+  ["trailers at the limit", `0\r\nA: ${"x".repeat(37)}\r\n\r\n`, "", 0],
+  ["trailers beyond the limit", `0\r\nA: ${"x".repeat(38)}\r\n\r\n`, "", "malformed"],
+  ["an invalid length in its trailers", "1\r\na\r\n0\r\ncontent-length: 4, 4\r\n\r\n", "a", "malformed"],
+  ["a valid length in its trailers", "1\r\na\r\n0\r\nContent-Length: 1\r\n\r\n", "a", "malformed"],
+  ["a length after another trailer", "0\r\nA: b\r\nCONTENT-LENGTH:0\r\n\r\n", "", "malformed"],
+  ["a transfer encoding in its trailers", "0\r\nTransfer-Encoding: chunked\r\n\r\n", "", "malformed"],
+  ["a host in its trailers", "0\r\nHost: b\r\n\r\n", "", "malformed"],
+  ["trailers whose names begin as refused ones", "0\r\nHosts: b\r\nTransfer-Encodings: c\r\n\r\n", "", 0],
+  ["trailers whose names end as refused ones", "0\r\nX-Host: b\r\nX-Content-Length: 4\r\n\r\n", "", 0],
 ];
 
 for (const [name, text, data, end] of bodies)

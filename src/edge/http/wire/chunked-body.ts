@@ -8,12 +8,19 @@
  *     whole body have at most `EXTENSION_BYTES_MAX` bytes.
  * (3) Trailers are dropped, and have at most `trailerBytesMax` bytes. Each is a field
  *     with a name of token characters and a value without controls except tabs.
+ * (4) A trailer with one of the names `REFUSED_TRAILERS` is malformed (RFC 9110 section
+ *     6.5.1). A proxy that takes trailers for fields of the head would see another body
+ *     or another host than we do.
  */
 import type { BodyReceiver } from "../transport.ts";
 import { tokenBytes } from "./head.ts";
 
 export const EXTENSION_BYTES_MAX = 16 * 1024;
 const SIZE_DIGITS_MAX = 8;
+
+/** In lower case: what says where a message ends, and for whom it is. */
+const REFUSED_TRAILERS: ReadonlySet<string> = new Set(["content-length", "transfer-encoding", "host"]);
+const REFUSED_NAME_LENGTH_MAX = Math.max(...Array.from(REFUSED_TRAILERS, (name) => name.length));
 
 const CR = 13;
 const LF = 10;
@@ -55,6 +62,8 @@ export class ChunkedBody {
   #trailerBytes = 0;
   /** The line that ends is a trailer, not the empty line after them. */
   #isTrailerLine = false;
+  /** The beginning of the name of a trailer, with one character more than a refused name may have. */
+  #trailerName = "";
 
   constructor(trailerBytesMax: number) {
     this.#trailerBytesMax = trailerBytesMax;
@@ -109,10 +118,12 @@ export class ChunkedBody {
       case "start of trailer":
         if (byte === CR) return "end of trailer";
         this.#isTrailerLine = true;
-        return this.#afterTrailerByte(tokenBytes[byte] === 1 ? "name of trailer" : undefined);
+        this.#trailerName = "";
+        return this.#afterTrailerNameByte(byte);
       case "name of trailer":
-        if (byte === COLON) return this.#afterTrailerByte("trailer");
-        return this.#afterTrailerByte(tokenBytes[byte] === 1 ? "name of trailer" : undefined);
+        if (byte !== COLON) return this.#afterTrailerNameByte(byte);
+        // keeps (4)
+        return this.#afterTrailerByte(REFUSED_TRAILERS.has(this.#trailerName.toLowerCase()) ? undefined : "trailer");
       case "trailer":
         return byte === CR ? "end of trailer" : this.#afterTrailerByte(isText(byte) ? "trailer" : undefined);
       default:
@@ -134,6 +145,11 @@ export class ChunkedBody {
     if (this.#digits === 0) return undefined;
     if (byte === CR) return "end of size";
     return byte === SEMICOLON ? "start of name" : undefined;
+  }
+
+  #afterTrailerNameByte(byte: number): State | undefined {
+    if (this.#trailerName.length <= REFUSED_NAME_LENGTH_MAX) this.#trailerName += String.fromCharCode(byte);
+    return this.#afterTrailerByte(tokenBytes[byte] === 1 ? "name of trailer" : undefined);
   }
 
   #afterTrailerByte(next: State | undefined): State | undefined {
