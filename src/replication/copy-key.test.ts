@@ -11,6 +11,11 @@ test("opens what it has sealed for the same data directory", () => {
   assert.equal(sealed.includes(secrets), false);
 });
 
+test("opens what an earlier version has sealed", () => {
+  const sealed = Buffer.from("01f635439f190fb881266a1d2cbc41afd9ddc46cac0ddf2b1291c39b05dcc97ab880ab61", "hex");
+  assert.deepEqual(key.open(sealed, "a"), secrets);
+});
+
 test("refuses bytes of another directory, of another key, and changed bytes", () => {
   const sealed = key.seal(secrets, "a");
   assert.equal(key.open(sealed, "b"), undefined);

@@ -1,5 +1,5 @@
 /** Metrics by tenant with a bounded number of series: the largest by name, and the sum of the others. */
-import type { SeriesSnapshot } from "./metrics.ts";
+import type { SeriesSnapshot } from "../../kernel/metrics.ts";
 
 /** The most tenants with their own series in a family. */
 export const TENANTS_NAMED_MAX = 50;

@@ -2,7 +2,7 @@
 import type { ByteBudget } from "../../edge/limits/byte-budget.ts";
 import type { MemoryGuard } from "../../kernel/memory-guard.ts";
 import type { Metrics } from "../../kernel/metrics.ts";
-import { tenantSeries } from "../../kernel/tenant-figures.ts";
+import { tenantSeries } from "./tenant-figures.ts";
 
 /** Registers the figures of a thread: its memory, and waiting bytes by tenant of the area. */
 export function measureMemory(metrics: Metrics, { guard, budget }: { guard: MemoryGuard; budget: ByteBudget }): void {

@@ -25,6 +25,17 @@ test("the key opens what it has sealed, and two seals of the same secrets differ
   assert.deepEqual(key.open(key.seal(pair, place), place), pair);
 });
 
+test("the key opens what an earlier version has sealed, and has the same check value", () => {
+  const key = new ClusterKey(KEY, CLUSTER);
+  const sealed = [
+    "0136a355e2d91413e71eda924bdd68c4f25182b8b806ff0ea19e2a6b519efde65356bf4c0cae65689307aebfc99321b3e82956ee525e740e",
+    "e637f904f5a9394a7430fb5af0e8dff1603ea749914f8116dfd23641a740101b29d4b74941935808fb94e7b69a0c8c20326f8c5adf0505b3",
+    "f7def8d94a8de39f38f57d0f5771be68b6670346c66f32e755b893b27350ccc0a5e56a8df4e474c556530e4a00c60bb14a29c457f03c85",
+  ].join("");
+  assert.deepEqual(key.open(Buffer.from(sealed, "hex"), place), secrets);
+  assert.equal(key.check.toString("hex"), "01ebd07ef5581a7fa6137b0b5ec7cf6bf2f63f241566de68188bb4bf128dbf68");
+});
+
 test("sealed bytes have no secret in clear", () => {
   const sealed = new ClusterKey(KEY, CLUSTER).seal(secrets, place);
   for (const secret of [...Object.values(secrets), "token", KEY]) {

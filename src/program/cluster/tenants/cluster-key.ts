@@ -1,25 +1,21 @@
 /**
  * The key of a cluster, with which the secrets of tenants that were made at run
  * time are sealed in PostgreSQL. Nodes have it from their environment; the tables
- * have a check value, by which a node with another key is known.
- *
- *     sealed: 1, nonce (12 bytes), AES-256-GCM of the secrets as JSON, tag (16 bytes)
+ * have a check value, by which a node with another key is known. What is sealed is
+ * the secrets as JSON, in the form of `kernel/sealing.ts`.
  *
  * (1) The associated data names the area, the tenant and the version of its row: so
  *     the bytes of another row, or of the same row before a change, are refused.
  * (2) The keys of sealing and of the check value are derived, also from the id of
  *     the cluster: neither reveals the other.
  */
-import { createCipheriv, createDecipheriv, hkdfSync, timingSafeEqual } from "node:crypto";
+import { hkdfSync, timingSafeEqual } from "node:crypto";
 import { parseJsonText } from "../../../kernel/json/parse.ts";
-import { secretBytes } from "../../../kernel/random.ts";
+import { openSealed, SEALING_KEY_BYTES, seal } from "../../../kernel/sealing.ts";
 import type { AreaName } from "../../areas/area.ts";
 
-const CIPHER = "aes-256-gcm";
-const FORM = 1;
-const NONCE_BYTES = 12;
-const TAG_BYTES = 16;
-const KEY_BYTES = 32;
+/** The length of a check value. */
+const CHECK_BYTES = 32;
 
 /** A row of a tenant: (1). */
 export interface SealedPlace {
@@ -43,9 +39,11 @@ export class ClusterKey {
   /** `text`: 32 bytes in base64. `cluster`: the id of the cluster. */
   constructor(text: string, cluster: string) {
     const key = Buffer.from(text, "base64");
-    const derive = (purpose: string): Buffer => Buffer.from(hkdfSync("sha256", key, cluster, purpose, KEY_BYTES)); // keeps (2)
-    this.#check = derive("larder cluster key check 1");
-    this.#sealing = derive("larder tenants 1");
+    // keeps (2)
+    const derive = (purpose: string, bytes: number): Buffer =>
+      Buffer.from(hkdfSync("sha256", key, cluster, purpose, bytes));
+    this.#check = derive("larder cluster key check 1", CHECK_BYTES);
+    this.#sealing = derive("larder tenants 1", SEALING_KEY_BYTES);
   }
 
   /** What the tables have of it. */
@@ -55,29 +53,17 @@ export class ClusterKey {
 
   /** Whether a check value is that of this key. */
   isChecked(check: Buffer): boolean {
-    return check.length === KEY_BYTES && timingSafeEqual(check, this.#check);
+    return check.length === CHECK_BYTES && timingSafeEqual(check, this.#check);
   }
 
   seal(secrets: TenantSecrets, place: SealedPlace): Buffer {
-    const nonce = secretBytes(NONCE_BYTES);
-    const cipher = createCipheriv(CIPHER, this.#sealing, nonce).setAAD(associated(place));
-    const text = Buffer.concat([cipher.update(JSON.stringify(secrets), "utf8"), cipher.final()]);
-    return Buffer.concat([Buffer.of(FORM), nonce, text, cipher.getAuthTag()]);
+    return seal(Buffer.from(JSON.stringify(secrets)), { key: this.#sealing, associated: associated(place) });
   }
 
   /** Undefined if the bytes were not sealed for this place with this key. */
   open(sealed: Buffer, place: SealedPlace): TenantSecrets | undefined {
-    if (sealed.length < 1 + NONCE_BYTES + TAG_BYTES || sealed[0] !== FORM) return undefined;
-    const nonce = sealed.subarray(1, 1 + NONCE_BYTES);
-    const decipher = createDecipheriv(CIPHER, this.#sealing, nonce, { authTagLength: TAG_BYTES })
-      .setAAD(associated(place))
-      .setAuthTag(sealed.subarray(sealed.length - TAG_BYTES));
-    try {
-      const text = [decipher.update(sealed.subarray(1 + NONCE_BYTES, sealed.length - TAG_BYTES)), decipher.final()];
-      return secretsIn(Buffer.concat(text).toString("utf8"));
-    } catch {
-      return undefined; // The reason of a cipher says nothing more.
-    }
+    const opened = openSealed(sealed, { key: this.#sealing, associated: associated(place) });
+    return opened === undefined ? undefined : secretsIn(opened.toString("utf8"));
   }
 }
 
@@ -112,8 +98,8 @@ export class ClusterKeys {
 
 /** Whether the check values of a node, as `ClusterKeys.checks` gives them, have that of a key. */
 export function hasCheck(checks: Buffer, check: Buffer): boolean {
-  for (let start = 0; start + KEY_BYTES <= checks.length; start += KEY_BYTES)
-    if (checks.subarray(start, start + KEY_BYTES).equals(check)) return true;
+  for (let start = 0; start + CHECK_BYTES <= checks.length; start += CHECK_BYTES)
+    if (checks.subarray(start, start + CHECK_BYTES).equals(check)) return true;
   return false;
 }
 
