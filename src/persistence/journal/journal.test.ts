@@ -415,6 +415,38 @@ test("frames appended before closeSegment are in a lower segment, and an empty s
   assert.equal(ended.at(-1)?.number, openNumber - 1);
 });
 
+/**
+ * Closes a segment. During each sync before its end a write of so many bytes comes. Returns how many writes did not wait
+ * for the next segment.
+ */
+async function writesBeforeEnd(bytesBySync: readonly number[]): Promise<number> {
+  const disk = await emptyDisk();
+  const held = holdBack(disk, "sync");
+  const opened = await openOn(disk, { mode: "no" });
+  const { journal } = opened.area;
+  await appendSafely(opened, "a");
+  held.start();
+  const closing = opened.area.closeSegment();
+  for (const bytes of [...bytesBySync, 1]) {
+    await settle();
+    journal.append(Buffer.alloc(bytes));
+    await settle();
+    held.waiting.shift()?.();
+  }
+  const { safe } = journal;
+  held.stop();
+  await closing;
+  await journal.whenSafe(journal.end);
+  return safe - 1;
+}
+
+test("a segment is synced before its end until little is unsynced, at most four times", async () => {
+  const [little, much] = [512 * 1024 - 100, 512 * 1024];
+  assert.equal(await writesBeforeEnd([little]), 1);
+  assert.equal(await writesBeforeEnd([much, little]), 2);
+  assert.equal(await writesBeforeEnd([much, much, much, much]), 4);
+});
+
 test("the queue is bounded: writes are refused while the disk is too slow", async () => {
   const disk = await emptyDisk();
   const held = holdBack(disk, "write");
