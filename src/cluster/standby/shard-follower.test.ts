@@ -56,13 +56,32 @@ function openFollower(
   });
 }
 
-test("a takeover by a node that followed reads only the open segment", async () => {
+interface OwnedShard {
+  readonly shard: TestShard;
+  readonly owner: OpenedShard;
+  readonly ownerDisk: SimulatedDisk;
+  /** The empty disk of a node that follows. */
+  readonly local: SimulatedDisk;
+}
+
+/** A shard whose owner has closed a segment for each of the texts. */
+async function shardWith(
+  texts: readonly string[],
+  options: Parameters<TestShard["open"]>[1] = {},
+): Promise<OwnedShard> {
   const shard = await TestShard.begin();
-  const owner = await shard.open(await emptyDisk());
-  await appendSafely(owner, "a");
-  await owner.area.closeSegment();
+  const ownerDisk = await emptyDisk();
+  const owner = await shard.open(ownerDisk, options);
+  for (const text of texts) {
+    await appendSafely(owner, text);
+    await owner.area.closeSegment();
+  }
+  return { shard, owner, ownerDisk, local: await emptyDisk(2) };
+}
+
+test("a takeover by a node that followed reads only the open segment", async () => {
+  const { shard, owner, local } = await shardWith(["a"]);
   await appendSafely(owner, "b");
-  const local = await emptyDisk(2);
   const follower = await openFollower(shard, local);
   await follower.follow(await headOf(shard));
   await follower.close();
@@ -74,16 +93,11 @@ test("a takeover by a node that followed reads only the open segment", async () 
 });
 
 test("a snapshot is followed, and what it covers is removed", async () => {
-  const shard = await TestShard.begin();
-  const disk = await emptyDisk();
-  const owner = await shard.open(disk, { partBytes: 50 });
-  await appendSafely(owner, "a");
-  await owner.area.closeSegment();
+  const { shard, owner, ownerDisk, local } = await shardWith(["a"], { partBytes: 50 });
   await appendSafely(owner, "b");
-  const local = await emptyDisk(2);
   const follower = await openFollower(shard, local);
   await follower.follow(await headOf(shard));
-  await snapshotOf(owner, disk);
+  await snapshotOf(owner, ownerDisk);
   await appendSafely(owner, "c");
   await follower.follow(await headOf(shard));
   assert.deepEqual(filesOf(local), [`${DIRECTORY}/0000000003.snapshot`, NOTES]);
@@ -94,12 +108,8 @@ test("a snapshot is followed, and what it covers is removed", async () => {
 });
 
 test("nothing is read twice, and nothing is read while nothing has ended", async () => {
-  const shard = await TestShard.begin();
-  const owner = await shard.open(await emptyDisk());
-  await appendSafely(owner, "a");
-  await owner.area.closeSegment();
+  const { shard, owner, local } = await shardWith(["a"]);
   const { store, reads } = counting(shard.store);
-  const local = await emptyDisk(2);
   const follower = await openFollower(shard, local, { store });
   await follower.follow(await headOf(shard));
   await appendSafely(owner, "b");
@@ -111,22 +121,17 @@ test("nothing is read twice, and nothing is read while nothing has ended", async
 });
 
 test("the end of a former owner's segment is not taken before the next owner has begun its own", async () => {
-  const shard = await TestShard.begin();
-  const owner = await shard.open(await emptyDisk());
-  await appendSafely(owner, "a");
-  await owner.area.closeSegment();
+  const { shard, local } = await shardWith(["a"]);
   await shard.claim();
-  const local = await emptyDisk(2);
   const follower = await openFollower(shard, local);
   await follower.follow(await headOf(shard));
   assert.deepEqual(filesOf(local), []);
 });
 
 test("what is missing counts the open segment, and the time since nothing was missing", async () => {
-  const shard = await TestShard.begin();
-  const owner = await shard.open(await emptyDisk());
+  const { shard, owner, local } = await shardWith([]);
   const clock = new VirtualClock();
-  const follower = await openFollower(shard, await emptyDisk(2), { clock });
+  const follower = await openFollower(shard, local, { clock });
   await follower.follow(await headOf(shard));
   assert.deepEqual(follower.missing, { bytes: 0, ms: 0 });
   await appendSafely(owner, "abcd");
@@ -140,22 +145,17 @@ test("what is missing counts the open segment, and the time since nothing was mi
 });
 
 test("the end of the last segment that is here is reported with its position", async () => {
-  const shard = await TestShard.begin();
-  const owner = await shard.open(await emptyDisk());
+  const { shard, owner, local } = await shardWith([]);
   await appendSafely(owner, "a", "b");
   await owner.area.closeSegment();
   const ends: (readonly [SyncedLocation, number])[] = [];
-  const follower = await openFollower(shard, await emptyDisk(2), { ended: (end, next) => ends.push([end, next]) });
+  const follower = await openFollower(shard, local, { ended: (end, next) => ends.push([end, next]) });
   await follower.follow(await headOf(shard));
   assert.deepEqual(ends, [[{ segment: 1, offset: 146, position: 2 }, 2]]);
 });
 
 test("a disk without room gets no file, and a nearly full one gives all of them up", async () => {
-  const shard = await TestShard.begin();
-  const owner = await shard.open(await emptyDisk());
-  await appendSafely(owner, "a");
-  await owner.area.closeSegment();
-  const local = await emptyDisk(2);
+  const { shard, local } = await shardWith(["a"]);
   let [hasRoom, isFull] = [false, false];
   const asked: number[] = [];
   const follower = await openFollower(shard, local, {
@@ -179,11 +179,7 @@ test("a disk without room gets no file, and a nearly full one gives all of them 
 });
 
 test("a file of another epoch is replaced, and one that is not noted is removed", async () => {
-  const shard = await TestShard.begin();
-  const owner = await shard.open(await emptyDisk());
-  await appendSafely(owner, "a");
-  await owner.area.closeSegment();
-  const local = await emptyDisk(2);
+  const { shard, local } = await shardWith(["a"]);
   local.put(SECOND, Buffer.from("the tail of a former owner"));
   const follower = await openFollower(shard, local);
   await follower.follow(await headOf(shard));
@@ -199,13 +195,7 @@ test("a file of another epoch is replaced, and one that is not noted is removed"
 });
 
 test("a closed follower writes nothing more", async () => {
-  const shard = await TestShard.begin();
-  const owner = await shard.open(await emptyDisk());
-  for (const text of ["a", "b", "c"]) {
-    await appendSafely(owner, text);
-    await owner.area.closeSegment();
-  }
-  const local = await emptyDisk(2);
+  const { shard, local } = await shardWith(["a", "b", "c"]);
   const follower = await openFollower(shard, local);
   const following = follower.follow(await headOf(shard));
   await follower.close();
