@@ -17,6 +17,7 @@
 import { assert } from "../../src/kernel/assert.ts";
 import { systemClock } from "../../src/kernel/clock.ts";
 import { type Random, seededRandom } from "../../src/kernel/random.ts";
+import { drawShares } from "../harness/drawn-shares.ts";
 import { PatroniCluster } from "../harness/patroni.ts";
 import { secrets } from "../program/cluster/cluster-program.ts";
 import { moment } from "../simulation/kill/endings.ts";
@@ -77,7 +78,7 @@ export async function runFailovers(
   const world = new World({ postgres, nodes, receiver, random });
   started.defer(() => world.end());
   await world.begin();
-  for (const failure of failuresOf(rounds, random)) {
+  for (const failure of drawShares(SHARES, rounds, random)) {
     await world.round(failure);
     if (world.damages.length > 0) {
       print(postgres.describe());
@@ -97,19 +98,6 @@ export function describeFailovers(summary: FailoverSummary): string {
     `rounds ${rounds} (${counts}); acknowledged writes ${acknowledgedWrites}, messages ${acknowledgedMessages}, delivered twice ${duplicates}`,
     `longest time until the next acknowledgement: ${times}`,
   ].join("\n");
-}
-
-/** Each failure in its share of the rounds, in a drawn order. */
-function failuresOf(rounds: number, random: Random): Failure[] {
-  const sum = failures.reduce((total, failure) => total + SHARES[failure], 0);
-  const drawn: Failure[] = [];
-  for (const failure of failures)
-    for (let i = 0; i < Math.ceil((SHARES[failure] * rounds) / sum); i += 1) drawn.push(failure);
-  for (let i = drawn.length - 1; i > 0; i -= 1) {
-    const j = random.below(i + 1);
-    [drawn[i], drawn[j]] = [drawn[j] as Failure, drawn[i] as Failure];
-  }
-  return drawn.slice(0, rounds);
 }
 
 interface Parts {

@@ -19,6 +19,7 @@
 import { assert } from "../../../src/kernel/assert.ts";
 import { systemClock } from "../../../src/kernel/clock.ts";
 import { type Random, seededRandom } from "../../../src/kernel/random.ts";
+import { drawShares } from "../../harness/drawn-shares.ts";
 import { secrets } from "../../program/cluster/cluster-program.ts";
 import { storeToken } from "../../program/cluster/shard-clients.ts";
 import { moment } from "../../simulation/kill/endings.ts";
@@ -79,7 +80,7 @@ export async function runFronts(rounds: number, { seed }: { readonly seed: numbe
   const world = new FrontWorld({ nodes, receiver, random });
   started.defer(() => world.end());
   await world.begin();
-  for (const fault of faultsOf(rounds, random)) {
+  for (const fault of drawShares(SHARES, rounds, random)) {
     await world.round(fault);
     if (world.damages.length > 0) break;
   }
@@ -95,18 +96,6 @@ export function describeFronts(summary: FrontSummary): string {
     `rounds ${rounds} (${counts}); changes of owners ${takeovers}`,
     `operations ${operations}, of which ${unknown} have an unknown end; messages ${messages}, delivered twice ${duplicates}; records ${records}`,
   ].join("\n");
-}
-
-/** Each fault in its share of the rounds, in a drawn order. */
-function faultsOf(rounds: number, random: Random): Fault[] {
-  const sum = faults.reduce((total, fault) => total + SHARES[fault], 0);
-  const drawn: Fault[] = [];
-  for (const fault of faults) for (let i = 0; i < Math.ceil((SHARES[fault] * rounds) / sum); i += 1) drawn.push(fault);
-  for (let i = drawn.length - 1; i > 0; i -= 1) {
-    const j = random.below(i + 1);
-    [drawn[i], drawn[j]] = [drawn[j] as Fault, drawn[i] as Fault];
-  }
-  return drawn.slice(0, rounds);
 }
 
 /** When a shard of messaging changed its owner, so that a message may have been delivered twice. */
