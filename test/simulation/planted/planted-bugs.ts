@@ -54,7 +54,7 @@ const random = seededRandom(seedFrom("LARDER_PLANTED_SEED"));
 
 /** Defines the tests of a table. */
 export function testPlantedBugs<Bug>({ simulation, run, runsMax, control, bugs: all }: PlantedBugs<Bug>): void {
-  const bugs = drawnPart(all, { oneIn: 3, random });
+  const bugs = drawnPart(all, { oneIn: 4, random });
   describe(simulation, () => {
     for (const { name, breaks, bug, seed, found } of bugs) {
       test(`finds: ${name}`, async (context) => {
