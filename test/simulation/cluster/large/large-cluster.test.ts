@@ -2,17 +2,20 @@
  * 100 nodes with 10,000 shards: what they send to the store and read from it, and
  * what they work out, at rest, when a node is gone, and when one joins.
  *
- * The bounds are those of `src/cluster/README.md`, "The load on PostgreSQL".
+ * The bounds are those of `src/cluster/README.md`, "The load on PostgreSQL". They are
+ * written for a node, a shard or a pair of nodes, because `npm test` has a third of
+ * the nodes and of the shards.
  */
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { drawsLess } from "../../../budget.ts";
 import { LargeCluster } from "./large-cluster.ts";
 
-const NODES = 100;
-const SHARDS = 10_000;
+const NODES = drawsLess() ? 33 : 100;
+const SHARDS = 100 * NODES;
 const REST_MS = 30_000;
 
-test("100 nodes with 10,000 shards read only beats, their own shards and what changed", async (context) => {
+test(`${NODES} nodes with ${SHARDS} shards read only beats, their own shards and what changed`, async (context) => {
   const cluster = await LargeCluster.create(SHARDS);
   const { traffic } = cluster;
   const names = Array.from({ length: NODES }, (_, i) => `node-${i + 1}`);
@@ -38,13 +41,13 @@ test("100 nodes with 10,000 shards read only beats, their own shards and what ch
     const [polls, renewals] = [traffic.of("watchChanges"), traffic.of("renew")];
     context.diagnostic(`at rest: polls ${JSON.stringify(polls)}, renewals ${JSON.stringify(renewals)} in 30 s`);
     assert.equal(traffic.statements, polls.statements + renewals.statements);
-    assert.ok(perSecond(traffic.statements) <= 170, `${perSecond(traffic.statements)} statements a second`);
+    assert.ok(perSecond(traffic.statements) <= 1.7 * NODES, `${perSecond(traffic.statements)} statements a second`);
     // Each node reads the beat of each node once a second, and each shard is read by its owner each 1.5 s.
     assert.equal(traffic.shardRows, 0);
     assert.ok(perSecond(polls.rows) <= NODES * NODES, `${perSecond(polls.rows)} rows a second in polls`);
-    assert.ok(perSecond(polls.bytes) <= 150_000, `${perSecond(polls.bytes)} bytes a second in polls`);
-    assert.ok(perSecond(renewals.rows) <= 7_000, `${perSecond(renewals.rows)} rows a second in renewals`);
-    assert.ok(perSecond(renewals.bytes) <= 100_000, `${perSecond(renewals.bytes)} bytes a second in renewals`);
+    assert.ok(perSecond(polls.bytes) <= 15 * NODES * NODES, `${perSecond(polls.bytes)} bytes a second in polls`);
+    assert.ok(perSecond(renewals.rows) <= 0.7 * SHARDS, `${perSecond(renewals.rows)} rows a second in renewals`);
+    assert.ok(perSecond(renewals.bytes) <= 10 * SHARDS, `${perSecond(renewals.bytes)} bytes a second in renewals`);
     assert.deepEqual(cluster.takeWork(), { looks: 0, placings: 0, hashes: 0 });
   });
 
