@@ -2,8 +2,9 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { freePort } from "../harness/free-port.ts";
+import { during } from "../harness/pause.ts";
 import { RawPeer } from "../harness/raw-peer.ts";
-import { during, FileCluster, FORWARDING } from "../program/cluster/file-cluster.ts";
+import { FileCluster, FORWARDING } from "../program/cluster/file-cluster.ts";
 import {
   ask,
   configOf,

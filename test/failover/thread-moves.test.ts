@@ -2,8 +2,9 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { openStream } from "../harness/event-reader.ts";
+import { during } from "../harness/pause.ts";
 import { secrets } from "../program/cluster/cluster-program.ts";
-import { during, FileCluster, FORWARDING } from "../program/cluster/file-cluster.ts";
+import { FileCluster, FORWARDING } from "../program/cluster/file-cluster.ts";
 import {
   ask,
   configOf,

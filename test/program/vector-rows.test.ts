@@ -7,6 +7,7 @@ import { after, type TestContext, test } from "node:test";
 import { type Larder, start } from "../../src/mod.ts";
 import { runSnapshot } from "../../src/program/areas/snapshot-role.ts";
 import { runHere } from "../harness/command-runner.ts";
+import { until } from "../harness/pause.ts";
 
 const TOKEN = "token-of-the-index-docs";
 /** So many values that the namespace has a graph. */
@@ -20,9 +21,16 @@ const root = mkdtempSync(join(tmpdir(), "larder-test-"));
 const directory = join(root, "first");
 after(() => rmSync(root, { recursive: true, force: true }));
 
+/** The number of different rows. */
+const ROWS = 13 * 17;
 /** Small numbers, of which each row has other ones. */
-function rowOf(record: number): number[] {
-  return Array.from({ length: DIMENSION }, (_, i) => ((record * 31 + i * (1 + (record % 13))) % 17) - 8);
+const rows = Array.from({ length: ROWS }, (_, row) =>
+  Array.from({ length: DIMENSION }, (_, i) => ((row * 31 + i * (1 + (row % 13))) % 17) - 8),
+);
+const rowTexts = rows.map((row) => JSON.stringify(row));
+
+function rowOf(record: number): readonly number[] {
+  return rows[record % ROWS] ?? [];
 }
 
 /** How the index has its rows. The end of the test ends the server, also when the test fails. */
@@ -42,25 +50,26 @@ async function fetchAll(larder: Larder, ids: readonly string[]): Promise<{ id: s
   return found;
 }
 
-async function post({ vector: { url } }: Larder, path: string, body: unknown = {}): Promise<unknown> {
+function post(larder: Larder, path: string, body: unknown = {}): Promise<unknown> {
+  return postText(larder, path, JSON.stringify(body));
+}
+
+async function postText({ vector: { url } }: Larder, path: string, body: string): Promise<unknown> {
   const headers = { authorization: `Bearer ${TOKEN}` };
-  const reply = await fetch(`${url}${path}`, { method: "POST", headers, body: JSON.stringify(body) });
+  const reply = await fetch(`${url}${path}`, { method: "POST", headers, body });
   const text = await reply.text();
   assert.equal(reply.status, 200, text);
   return (JSON.parse(text) as { result: unknown }).result;
 }
 
 async function fill(larder: Larder): Promise<void> {
-  for (let from = 0; from < RECORDS; from += UPSERTED)
-    await post(
-      larder,
-      "/upsert",
-      Array.from({ length: UPSERTED }, (_, i) => ({
-        id: `r-${from + i}`,
-        vector: rowOf(from + i),
-        metadata: { half: (from + i) % 2 },
-      })),
-    );
+  for (let from = 0; from < RECORDS; from += UPSERTED) {
+    const records = Array.from({ length: UPSERTED }, (_, i) => {
+      const record = from + i;
+      return `{"id":"r-${record}","vector":${rowTexts[record % ROWS]},"metadata":{"half":${record % 2}}}`;
+    });
+    await postText(larder, "/upsert", `[${records.join()}]`);
+  }
 }
 
 async function answersOf(larder: Larder): Promise<unknown> {
@@ -128,7 +137,7 @@ test("a backup of an index with its rows on disk, made while it is written to, h
   await fill(larder);
   const pendingCount = async (): Promise<number> =>
     ((await post(larder, "/info")) as { pendingVectorCount: number }).pendingVectorCount;
-  while ((await pendingCount()) > 0);
+  await until(async () => (await pendingCount()) === 0);
   // A stop writes the graph to its file.
   await larder.stop();
   larder = await startServer(context, "disk", source);
@@ -142,7 +151,7 @@ test("a backup of an index with its rows on disk, made while it is written to, h
       await post(larder, "/upsert", [{ id: `w-${acknowledged}`, vector: rowOf(5_000 + acknowledged) }]);
   };
   const writing = write();
-  while (acknowledged < 5) await post(larder, "/info");
+  await until(async () => acknowledged >= 5);
   const promised = acknowledged;
   const backup = await runHere(["backup", file, "--data-dir", source]);
   assert.equal(backup.code, 0, backup.log);

@@ -54,14 +54,3 @@ export class FileCluster {
     }
   }
 }
-
-/** Does something again and again while `work` runs, at least once. Resolves with what came of the work. */
-export async function during<Result>(work: Promise<Result>, something: () => Promise<void>): Promise<Result> {
-  let isOver = false;
-  const end = work.finally(() => {
-    isOver = true;
-  });
-  do await something();
-  while (!isOver);
-  return end;
-}

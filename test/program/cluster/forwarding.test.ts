@@ -5,9 +5,10 @@ import { test } from "node:test";
 import { Redis } from "@upstash/redis";
 import { Redis as TcpRedis } from "ioredis";
 import { freePort } from "../../harness/free-port.ts";
+import { during } from "../../harness/pause.ts";
 import { oneThread, type RunningProgram } from "../program-process.ts";
 import { NodeClient, secrets } from "./cluster-program.ts";
-import { during, FileCluster } from "./file-cluster.ts";
+import { FileCluster } from "./file-cluster.ts";
 
 const cluster = new FileCluster();
 

@@ -6,6 +6,7 @@ import assert from "node:assert/strict";
 import { createServer } from "node:net";
 import { after, before, test } from "node:test";
 import { Client } from "pg";
+import { until } from "../../harness/pause.ts";
 import { missingProgram } from "../../harness/required-programs.ts";
 import { oneThread, type RunningProgram } from "../program-process.ts";
 import { NodeClient, PASSWORD, secrets, TestCluster } from "./cluster-program.ts";
@@ -30,13 +31,16 @@ async function checkFigures(owner: RunningProgram, waiting: RunningProgram): Pro
   const printed = async ({ adminUrl }: RunningProgram): Promise<string> => (await fetch(`${adminUrl}/metrics`)).text();
   const statsOf = async ({ adminUrl }: RunningProgram): Promise<{ areas: { store: { shard: object } } }> =>
     (await (await fetch(`${adminUrl}/v1/stats`, { headers: admin })).json()) as { areas: { store: { shard: object } } };
-  let text = await printed(owner);
+  let text = "";
   // Epochs and tries are those of its last look at PostgreSQL, which may have been before the claim or the recovery.
   const seen = [
     /^larder_cluster_shard_epoch\{area="vector",shard="3"\} 1$/m,
     /^larder_cluster_shard_tries\{area="vector",shard="3"\} 0$/m,
   ];
-  while (!seen.every((line) => line.test(text))) text = await printed(owner);
+  await until(async () => {
+    text = await printed(owner);
+    return seen.every((line) => line.test(text));
+  });
   for (const line of [
     /^larder_cluster_shard_state\{area="store",shard="1",state="serving"\} 1$/m,
     /^larder_cluster_shard_state\{area="store",shard="1",state="standby"\} 0$/m,

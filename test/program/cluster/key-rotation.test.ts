@@ -1,9 +1,10 @@
 /** Keys of a cluster are replaced while its nodes run: the one by which they know each other, and the one that seals tokens. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { during, until } from "../../harness/pause.ts";
 import { oneThread, type RunningProgram } from "../program-process.ts";
 import { NodeClient, secrets } from "./cluster-program.ts";
-import { during, FileCluster } from "./file-cluster.ts";
+import { FileCluster } from "./file-cluster.ts";
 
 const cluster = new FileCluster();
 const { skip } = cluster;
@@ -23,7 +24,7 @@ test("no request is refused while the key is rotated twice, and a third node has
   const b = await cluster.startNode("b", [...ADDRESS, ...AT_ONCE, ...oneThread]);
   const client = new NodeClient(b);
   // It learns who serves the store.
-  while ((await client.store("GET", "n")).status !== 200);
+  await until(async () => (await client.store("GET", "n")).status === 200);
   let count = 0;
   /** Must succeed, since it does not wait. */
   const increment = async (): Promise<void> => {
@@ -48,7 +49,8 @@ test("no request is refused while the key is rotated twice, and a third node has
 test("the key is not rotated again before each living node knows it", { skip }, async () => {
   const a = await cluster.startNode("a", oneThread);
   await new NodeClient(a).untilServing();
-  while ((await cluster.sql("SELECT 1 FROM larder.node WHERE name = 'a' AND key_number = 2")).length === 0);
+  const learned = "SELECT 1 FROM larder.node WHERE name = 'a' AND key_number = 2";
+  await until(async () => (await cluster.sql(learned)).length > 0);
   // As of a node that lives, and has not looked since the last rotation.
   await cluster.sql("UPDATE larder.node SET key_number = 1 WHERE name = 'a'");
   const refused = await cluster.larder(["rotate-key"]);
@@ -199,7 +201,7 @@ test("tokens are sealed again with another key while nodes serve them, when ever
   assert.equal(ready.status, 503);
   assert.match(await ready.text(), /the secrets of store shop cannot be opened with the key/);
   // The node that serves it reads the row within a second too.
-  while ((await statusOf(c, shop)) !== 401);
+  await until(async () => (await statusOf(c, shop)) === 401);
   assert.deepEqual(await changeKey({ LARDER_CLUSTER_KEY: OLD_KEY, LARDER_CLUSTER_KEY_OLD: NEW_KEY }), [
     1,
     "larder: The new key is missing on node new: start each with both keys, the one that the cluster has in LARDER_CLUSTER_KEY_OLD, and run this command then\n",

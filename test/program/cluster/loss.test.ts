@@ -1,6 +1,7 @@
 /** `larder cluster status` says whether the other nodes have the memory for the shards of a node. */
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
+import { until } from "../../harness/pause.ts";
 import { missingProgram } from "../../harness/required-programs.ts";
 import { oneThread } from "../program-process.ts";
 import { NodeClient, TestCluster } from "./cluster-program.ts";
@@ -51,9 +52,11 @@ test("nodes report their memory, and the status says what the loss of one means"
 
   await cluster.startNode("b", oneThread);
   // Each reports again and again.
-  let seen = await reports();
-  while (seen.length < 2 || seen.some(({ pools }) => pools === null) || (seen[0]?.shards?.["1"] ?? 0) < 1_000_000)
+  let seen: readonly Report[] = [];
+  await until(async () => {
     seen = await reports();
+    return seen.length >= 2 && seen.every(({ pools }) => pools !== null) && (seen[0]?.shards?.["1"] ?? 0) >= 1_000_000;
+  });
   assert.deepEqual(Object.keys(seen[0]?.shards ?? {}), ["1", "2", "3"]);
   assert.deepEqual(
     seen.map(({ name, pools }) => [name, pools]),

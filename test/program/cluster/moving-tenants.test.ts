@@ -4,6 +4,7 @@ import { after, before, test } from "node:test";
 import { seededRandom } from "../../../src/kernel/random.ts";
 import { CuttingProxy } from "../../harness/cutting-proxy.ts";
 import { drawnPart } from "../../harness/drawn-part.ts";
+import { pauseBetweenRequests } from "../../harness/pause.ts";
 import { missingProgram } from "../../harness/required-programs.ts";
 import { seedFrom } from "../../harness/seed.ts";
 import { oneThread, type RunningProgram } from "../program-process.ts";
@@ -41,6 +42,20 @@ async function store(node: RunningProgram, token: string, ...command: readonly (
   return (body as { result: unknown }).result;
 }
 
+/** The results of commands, none of which fails. */
+async function pipeline(
+  { storeUrl }: RunningProgram,
+  token: string,
+  commands: readonly (readonly (string | number)[])[],
+): Promise<readonly unknown[]> {
+  const { status, body } = await ask(`${storeUrl}/pipeline`, token, { body: JSON.stringify(commands) });
+  assert.equal(status, 200, JSON.stringify(body));
+  return (body as readonly { result?: unknown; error?: string }[]).map(({ result, error }) => {
+    assert.equal(error, undefined);
+    return result;
+  });
+}
+
 /** Values of each kind, also such as were changed and removed. */
 async function fill(node: RunningProgram, token: string): Promise<void> {
   const members = Array.from({ length: 300 }, (_, index) => `member ${index}`);
@@ -61,18 +76,22 @@ async function fill(node: RunningProgram, token: string): Promise<void> {
     ["PFADD", "log", ...members],
     ["FUNCTION", "LOAD", "#!lua name=lib\nredis.register_function('one', function() return 1 end)"],
   ];
-  for (const command of commands) await store(node, token, ...command);
-  for (const member of members.slice(0, 100)) await store(node, token, "SET", `key ${member}`, member);
-  for (const member of members.slice(0, 50)) await store(node, token, "DEL", `key ${member}`);
+  await pipeline(node, token, [
+    ...commands,
+    ...members.slice(0, 100).map((member) => ["SET", `key ${member}`, member]),
+    ...members.slice(0, 50).map((member) => ["DEL", `key ${member}`]),
+  ]);
 }
 
 async function contentsOf(node: RunningProgram, token: string): Promise<unknown> {
   const keys = ((await store(node, token, "KEYS", "*")) as string[]).filter((key) => key !== "counter").toSorted();
-  const values: unknown[] = [];
-  for (const key of keys)
-    values.push([key, await store(node, token, ...(key === "document" ? ["JSON.GET", key] : ["DUMP", key]))]);
+  const values = await pipeline(
+    node,
+    token,
+    keys.map((key) => [key === "document" ? "JSON.GET" : "DUMP", key]),
+  );
   return {
-    values,
+    values: keys.map((key, index) => [key, values[index]]),
     functions: await store(node, token, "FUNCTION", "LIST", "WITHCODE"),
     users: await store(node, token, "ACL", "LIST"),
   };
@@ -98,6 +117,7 @@ function count(nodes: readonly RunningProgram[], token: string) {
       const atLeast = acknowledged;
       assert.ok(Number(await store(node, token, "GET", "counter")) >= atLeast);
       reads += 1;
+      await pauseBetweenRequests();
     }
   };
   const ended = Promise.all(nodes.map(run));

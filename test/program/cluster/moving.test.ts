@@ -5,6 +5,7 @@ import { join } from "node:path";
 import { after, before, test } from "node:test";
 import { Client } from "pg";
 import { CuttingProxy } from "../../harness/cutting-proxy.ts";
+import { until } from "../../harness/pause.ts";
 import { type RecordingDestination, startDestination } from "../../harness/recording-destination.ts";
 import { missingProgram } from "../../harness/required-programs.ts";
 import { oneThread, type RunningProgram, startProgram } from "../program-process.ts";
@@ -109,10 +110,10 @@ async function fill(server: RunningProgram): Promise<string> {
 
 async function publishDead(client: NodeClient, body: string, count: number): Promise<void> {
   await resultOf(client.messaging("/v2/publish/https://failed.test/", { body, headers: { "upstash-retries": "0" } }));
-  for (;;) {
+  await until(async () => {
     const { messages } = (await resultOf(client.messaging("/v2/dlq", { method: "GET" }))) as { messages: unknown[] };
-    if (messages.length === count) return;
-  }
+    return messages.length === count;
+  });
 }
 
 /** The areas that have rows. */

@@ -1,6 +1,7 @@
 /** A node and a short outage of PostgreSQL. What happens when its lease runs out is in `test/failover/`. */
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
+import { until } from "../../harness/pause.ts";
 import { RestartablePostgres } from "../../harness/postgres-process.ts";
 import { missingProgram } from "../../harness/required-programs.ts";
 import { oneThread } from "../program-process.ts";
@@ -37,7 +38,7 @@ test("a write that is under way when PostgreSQL goes away is committed when it i
   // The store answers in order, refusals too: this one after the write that is under way.
   const refused = client.store("SETNX", "other", "never");
   const rejected = /^larder_store_commands_total\{.*command="setnx",outcome="rejected"\} 1$/m;
-  while (!rejected.test(await (await fetch(`${node.adminUrl}/metrics`)).text()));
+  await until(async () => rejected.test(await (await fetch(`${node.adminUrl}/metrics`)).text()));
 
   const written = writes.end();
   await postgres.start();
