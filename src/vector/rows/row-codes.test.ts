@@ -3,7 +3,7 @@
  * the last bit, for rows and queries that are hard for bounds.
  */
 import assert from "node:assert/strict";
-import { test } from "node:test";
+import { after, test } from "node:test";
 import { allowanceOf, spending } from "../../../test/budget.ts";
 import { seedFrom } from "../../../test/harness/seed.ts";
 import { type Random, seededRandom } from "../../kernel/random.ts";
@@ -92,6 +92,21 @@ function hardStore(random: Random, { dimension, recordCount }: { dimension: numb
   return store;
 }
 
+/** Searches do not change them, so each is filled once for all similarities. */
+const hardStores = new Map<number, RowStore>();
+
+function sharedStore(random: Random, size: (typeof sizes)[number]): RowStore {
+  const known = hardStores.get(size.dimension);
+  if (known !== undefined) return known;
+  const store = hardStore(random, size);
+  hardStores.set(size.dimension, store);
+  return store;
+}
+
+after(() => {
+  for (const store of hardStores.values()) store.clear();
+});
+
 function queryOf(random: Random, store: RowStore): Float32Array {
   const known = Array.from({ length: store.capacity }, (_, record) => record).filter((record) => store.has(record));
   return drawHard(random, store.dimension, [store.read(known[random.below(known.length)] ?? 0)]);
@@ -126,7 +141,7 @@ for (const similarity of similarities) {
   test(`${similarity}: a search with codes finds the same as ranking every row`, () => {
     const random = seededRandom(seed);
     for (const size of sizes) {
-      const store = hardStore(random, size);
+      const store = sharedStore(random, size);
       const isSpent = spending(allowance);
       for (let round = 0; !isSpent(round); round += 1) {
         const options = {
@@ -141,7 +156,6 @@ for (const similarity of similarities) {
 
         assert.deepEqual(scan.hits(), rankAll(store, options), `seed ${seed}, ${size.dimension}, round ${round}`);
       }
-      store.clear();
     }
   });
 
