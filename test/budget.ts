@@ -86,9 +86,9 @@ export const budgets: readonly Budget[] = [
     goal: 30_000,
   },
   {
-    suite: "network-faults",
-    unit: "times that each fault of the network comes at each request to an object store",
-    files: ["src/replication/objects/network-faults.test.ts"],
+    suite: "object-stores",
+    unit: "times that each fault of the network comes at each request to an object store, and of the long cases of all stores",
+    files: ["src/replication/objects/network-faults.test.ts", "src/replication/objects/object-store.test.ts"],
     testMs: 0,
     proofCount: 1,
   },
