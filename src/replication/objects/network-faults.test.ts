@@ -1,9 +1,10 @@
 /**
  * Every fault of the network at every request of a program of calls: results and objects are those of the model. No
- * socket, and virtual time. `npm test` draws a part of the requests.
+ * socket, and virtual time. A proof has all requests, and other runs draw a part of them.
  */
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { allowanceOf } from "../../../test/budget.ts";
 import { drawnPart } from "../../../test/harness/drawn-part.ts";
 import {
   faultyNetwork,
@@ -89,7 +90,11 @@ const expectedObjects = new Map([...model.objects].map(([name, content]) => [nam
  */
 const mayFail: readonly NetworkFault[] = ["404 of a proxy"];
 
-const drawn = { oneIn: 4, random: seededRandom(seedFrom("LARDER_NETWORK_FAULTS_SEED")) };
+const drawn = {
+  oneIn: 4,
+  random: seededRandom(seedFrom("LARDER_NETWORK_FAULTS_SEED")),
+  drawsLess: !("count" in allowanceOf("object-stores")),
+};
 
 for (const isConditional of [true, false]) {
   for (const fault of NETWORK_FAULTS) {

@@ -3,6 +3,7 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { test } from "node:test";
+import { allowanceOf } from "../../../test/budget.ts";
 import { drawnPart } from "../../../test/harness/drawn-part.ts";
 import { MemoryStore } from "../../../test/harness/object-stores/memory-store.ts";
 import { s3On, WRITER } from "../../../test/harness/object-stores/opened-stores.ts";
@@ -62,11 +63,15 @@ const stores: readonly { readonly name: string; readonly open: () => Promise<Obj
   },
 ];
 
-/** Cases that take long. `npm test` has them for some of the stores with the interface of S3, which a seed draws. */
+/** Cases that take long. Outside of a proof, a seed draws the stores with the interface of S3 that have them. */
 const LONG = /20 MiB|a thousand/;
 const withLong = drawnPart(
   stores.filter(({ isS3 = false }) => isS3),
-  { oneIn: 3, random: seededRandom(seedFrom("LARDER_OBJECT_STORES_SEED")) },
+  {
+    oneIn: 3,
+    random: seededRandom(seedFrom("LARDER_OBJECT_STORES_SEED")),
+    drawsLess: !("count" in allowanceOf("object-stores")),
+  },
 );
 
 for (const store of stores) {
