@@ -4,6 +4,7 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { promisify } from "node:util";
+import { runHere } from "../../harness/command-runner.ts";
 import { type PostgresProcess, startPostgres } from "../../harness/postgres-process.ts";
 import { cleanEnvironment, programFile, type RunningProgram, startProgram } from "../program-process.ts";
 
@@ -70,6 +71,12 @@ export class TestCluster {
       const { code, stdout, stderr } = fault as CommandEnd;
       return { code, stdout, stderr };
     }
+  }
+
+  /** As `larder`, in this process and in a fraction of the time: for commands whose process is not the subject of a test. */
+  async here(words: readonly string[], env: Readonly<Record<string, string>> = {}): Promise<CommandEnd> {
+    const { code, output, log } = await runHere(words, { LARDER_CLUSTER_URL: this.url, ...env });
+    return { code: code ?? 0, stdout: output, stderr: log };
   }
 
   /**

@@ -20,7 +20,7 @@ export class FileCluster {
     before(async () => {
       if (this.skip !== false) return;
       this.#cluster = await TestCluster.start();
-      const { code, stderr } = await this.larder(["init", ...words]);
+      const { code, stderr } = await this.#cluster.here(["cluster", "init", ...words]);
       assert.equal(code, 0, stderr);
     });
     after(() => this.#cluster?.stop());

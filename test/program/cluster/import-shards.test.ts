@@ -88,11 +88,11 @@ test("the tenants of a single server are divided between the shards of a cluster
   assert.deepEqual((bodiesBefore as Record<string, unknown>)["two"], [LONG, "second of two"]);
   assert.deepEqual(await single.stop(), { code: 0, signal: null });
 
-  assert.equal((await cluster.larder(["cluster", "init", "--shards", "3"])).code, 0);
+  assert.equal((await cluster.here(["cluster", "init", "--shards", "3"])).code, 0);
   await sql(cluster, "UPDATE larder.shard SET are_tenants_known = false");
   // A row that a node has written before is believed.
   await sql(cluster, "INSERT INTO larder.tenant (area, name, shard) VALUES ('store', 'one', 7)");
-  const imported = await cluster.larder(["cluster", "import", directory], secrets);
+  const imported = await cluster.here(["cluster", "import", directory], secrets);
   assert.deepEqual([imported.code, imported.stderr], [0, ""]);
   assert.match(imported.stdout, /^store: of 6 tenants \d on shard 1, \d on shard 4, \d on shard 7$/m);
   assert.match(imported.stdout, /^messaging: the log of messages begins again$/m);
@@ -114,7 +114,7 @@ test("the tenants of a single server are divided between the shards of a cluster
   ]);
   const rows = "SELECT shard, segment, start, md5(bytes) AS hash FROM larder.log ORDER BY 1, 2, 3";
   const rowsBefore = await sql(cluster, rows);
-  const again = await cluster.larder(["cluster", "import", directory], secrets);
+  const again = await cluster.here(["cluster", "import", directory], secrets);
   assert.deepEqual([again.code, again.stderr], [0, ""]);
   assert.match(again.stdout, /^the cluster .* already has the data of .*; nothing was changed$/m);
   assert.deepEqual(await sql(cluster, rows), rowsBefore);
@@ -125,7 +125,7 @@ test("the tenants of a single server are divided between the shards of a cluster
   assert.deepEqual((await contents(node, NAMES)).seen, seenBefore);
   assert.deepEqual(await bodies(node, ids), bodiesBefore);
   await write(node, NAMES, "third");
-  const used = await cluster.larder(["cluster", "import", directory], secrets);
+  const used = await cluster.here(["cluster", "import", directory], secrets);
   assert.equal(used.code, 1);
   assert.match(used.stderr, /^larder: The cluster .* has data already \(store, messaging, vector\): import into/);
   assert.deepEqual(await node.stop(), { code: 0, signal: null });
@@ -135,10 +135,10 @@ test("the tenants of a single server are divided between the shards of a cluster
   const ofOne = ["store", "messaging", "vector"].map((area) => shardOf(area, "one"));
   for (const shard of shards) {
     const target = ofOne.includes(shard) ? copy : cluster.dataDirectory(`copy-${shard}`);
-    const exported = await cluster.larder(["cluster", "export-shard", String(shard), target]);
+    const exported = await cluster.here(["cluster", "export-shard", String(shard), target]);
     assert.deepEqual([exported.code, exported.stderr], [0, ""]);
   }
-  const verified = await cluster.larder(["verify", copy], { LARDER_CLUSTER_URL: "" });
+  const verified = await cluster.here(["verify", copy], { LARDER_CLUSTER_URL: "" });
   assert.deepEqual([verified.code, verified.stderr], [0, ""]);
   // A server that knows no others than these tenants of three shards.
   const restored = await startSingle("one-of-each", configOf(cluster, ["one"]));
@@ -165,12 +165,12 @@ test("the tenants of a single server are divided between the shards of a cluster
 test("an import into several shards that is interrupted or refused changes nothing", { skip }, async () => {
   const directory = cluster.dataDirectory("single");
   await sql(cluster, "DROP SCHEMA larder CASCADE");
-  assert.equal((await cluster.larder(["cluster", "init"])).code, 0);
+  assert.equal((await cluster.here(["cluster", "init"])).code, 0);
   for (const [area, count] of [
     ["store", "1"],
     ["messaging", "1"],
   ] as const)
-    assert.equal((await cluster.larder(["cluster", "add-shards", area, count])).code, 0);
+    assert.equal((await cluster.here(["cluster", "add-shards", area, count])).code, 0);
   // The last shard of messaging cannot be written.
   await sql(cluster, "ALTER TABLE larder.log ADD CONSTRAINT planted CHECK (shard <> 5)");
   const failed = await cluster.larder(["cluster", "import", directory], secrets);
@@ -183,9 +183,9 @@ test("an import into several shards that is interrupted or refused changes nothi
 
   // The index has one shard, which takes its files as they are. The rights of a node are enough.
   await sql(cluster, "CREATE ROLE node LOGIN");
-  await sql(cluster, (await cluster.larder(["cluster", "grants", "node"])).stdout);
+  await sql(cluster, (await cluster.here(["cluster", "grants", "node"])).stdout);
   const LARDER_CLUSTER_URL = cluster.url.replace("//larder:", "//node:");
-  const imported = await cluster.larder(["cluster", "import", directory], { ...secrets, LARDER_CLUSTER_URL });
+  const imported = await cluster.here(["cluster", "import", directory], { ...secrets, LARDER_CLUSTER_URL });
   assert.deepEqual([imported.code, imported.stderr], [0, ""]);
   assert.deepEqual(await sql(cluster, "SELECT id, are_tenants_known AS known FROM larder.shard ORDER BY id"), [
     { id: 1, known: true },
@@ -196,7 +196,7 @@ test("an import into several shards that is interrupted or refused changes nothi
   ]);
   // A claim since then means that the shard may have more.
   await sql(cluster, "UPDATE larder.shard SET epoch = epoch + 1 WHERE id = 4");
-  const claimed = await cluster.larder(["cluster", "import", directory], secrets);
+  const claimed = await cluster.here(["cluster", "import", directory], secrets);
   assert.equal(claimed.code, 1);
   assert.match(claimed.stderr, /has data already/);
 });
@@ -232,7 +232,7 @@ test("what was made at run time comes into a cluster with its tokens and signing
 
   for (const shards of ["1", "2"]) {
     await sql(cluster, "DROP SCHEMA IF EXISTS larder CASCADE");
-    assert.equal((await cluster.larder(["cluster", "init", "--shards", shards])).code, 0);
+    assert.equal((await cluster.here(["cluster", "init", "--shards", shards])).code, 0);
     const words = ["cluster", "import", directory];
     if (shards === "1") {
       // Of a cluster that was used before, although its areas are empty.

@@ -37,12 +37,12 @@ interface Status {
 }
 
 test("nodes report their memory, and the status says what the loss of one means", { skip }, async () => {
-  assert.equal((await cluster.larder(["cluster", "init"])).code, 0);
+  assert.equal((await cluster.here(["cluster", "init"])).code, 0);
   const a = await cluster.startNode("a");
   const client = new NodeClient(a);
   await client.untilServing();
   const status = async (): Promise<Status> =>
-    JSON.parse((await cluster.larder(["cluster", "status", "--json"])).stdout) as Status;
+    JSON.parse((await cluster.here(["cluster", "status", "--json"])).stdout) as Status;
   assert.equal((await client.store("SET", "key", "x".repeat(1_000_000))).status, 200);
   const alone = await status();
   assert.deepEqual(

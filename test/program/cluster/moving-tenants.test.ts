@@ -154,9 +154,9 @@ let nodes: readonly RunningProgram[] = [];
 let shop = "";
 
 test("a database moves to an empty shard: no write is lost, and reads go on", { skip }, async () => {
-  assert.equal((await cluster.larder(["cluster", "init", "--shards", "2"])).code, 0);
-  assert.equal((await cluster.larder(["cluster", "add-shards", "store", "1"])).code, 0);
-  assert.equal((await cluster.larder(["cluster", "add-shards", "vector", "1"])).code, 0);
+  assert.equal((await cluster.here(["cluster", "init", "--shards", "2"])).code, 0);
+  assert.equal((await cluster.here(["cluster", "add-shards", "store", "1"])).code, 0);
+  assert.equal((await cluster.here(["cluster", "add-shards", "vector", "1"])).code, 0);
   const config = configOf(cluster, ["one"]);
   const a = await cluster.startNode("a", [...ADDRESS, ...oneThread, ...config], KEY);
   await untilServed(a, [1, 2, 3, 4, 5, 6, 7, 8]);
@@ -195,7 +195,7 @@ test("a database moves to an empty shard: no write is lost, and reads go on", { 
     ...{ area: "store", name: "shop", shard: 7 },
     ...{ moving_to: null, left_on: null },
   });
-  const again = await cluster.larder(["cluster", "move-tenant", "store/shop", "7"]);
+  const again = await cluster.here(["cluster", "move-tenant", "store/shop", "7"]);
   assert.deepEqual([again.code, again.stdout], [0, "database shop: lives on shard 7 already; nothing was changed\n"]);
 });
 
@@ -223,7 +223,7 @@ test("an index moves with its namespaces, vectors, metadata and data", { skip },
   const ids = records.slice(0, 20).map(({ id }) => id);
   assert.equal((await ask(`${url}/delete`, docs, { body: JSON.stringify(ids) })).status, 200);
   const seen = await recordsOf(a, docs);
-  const moved = await cluster.larder(["cluster", "move-tenant", "vector/docs", "8"]);
+  const moved = await cluster.here(["cluster", "move-tenant", "vector/docs", "8"]);
   assert.deepEqual([moved.code, moved.stderr], [0, ""]);
   assert.match(moved.stdout, /^index docs: moved from shard 3 to shard 8\n100 records, /);
   for (const node of [a, b]) assert.deepEqual(await recordsOf(node, docs), seen);
@@ -237,7 +237,7 @@ test("a database of the configuration moves too, and its nodes find it there aft
   assert.equal((await rowOf("store", "one"))?.shard, 4);
   for (const node of nodes) await store(node, storeToken("one"), "RPUSH", "list", "before");
   // Shard 1 has the database main, and its own is empty when shop has left it.
-  const taken = await cluster.larder(["cluster", "move-tenant", "store/one", "1"]);
+  const taken = await cluster.here(["cluster", "move-tenant", "store/one", "1"]);
   assert.deepEqual(
     [taken.code, taken.stderr],
     [
@@ -245,9 +245,9 @@ test("a database of the configuration moves too, and its nodes find it there aft
       "larder: Shard 1 is not free, but that of main: name a shard without others, which larder cluster add-shards store 1 makes\n",
     ],
   );
-  assert.equal((await cluster.larder(["cluster", "add-shards", "store", "1"])).code, 0);
+  assert.equal((await cluster.here(["cluster", "add-shards", "store", "1"])).code, 0);
   // A node that does not know the shard would go on accepting writes where the tenant was.
-  const unknown = await cluster.larder(["cluster", "move-tenant", "store/one", "9"]);
+  const unknown = await cluster.here(["cluster", "move-tenant", "store/one", "9"]);
   assert.equal(unknown.code, 1);
   assert.match(unknown.stderr, /^larder: The nodes a, b of the cluster may still accept writes: see its log/);
   for (const node of nodes) await store(node, storeToken("one"), "RPUSH", "list", "between");
@@ -256,7 +256,7 @@ test("a database of the configuration moves too, and its nodes find it there aft
   const config = configOf(cluster, ["one"]);
   const again = await cluster.startNode("a", [...ADDRESS, ...oneThread, ...config], KEY);
   await untilServed(again, [1, 2, 3, 4, 5, 6, 7, 8, 9]);
-  const moved = await cluster.larder(["cluster", "move-tenant", "store/one", "9"]);
+  const moved = await cluster.here(["cluster", "move-tenant", "store/one", "9"]);
   assert.deepEqual([moved.code, moved.stderr], [0, ""]);
   await store(again, storeToken("one"), "RPUSH", "list", "after");
   assert.deepEqual(await again.stop(), { code: 0, signal: null });
@@ -291,7 +291,7 @@ test("what cannot be moved is refused by name, and nothing is changed", { skip }
       "Shard 6 is not one of the area store: name one of 1, 4, 7, 9, or make one with larder cluster add-shards store 1",
     ],
   ] as const) {
-    const end = await cluster.larder(["cluster", "move-tenant", tenant, shard]);
+    const end = await cluster.here(["cluster", "move-tenant", tenant, shard]);
     assert.deepEqual([end.code, end.stderr], [code, `larder: ${text}\n`]);
   }
   assert.deepEqual(await sql(cluster, "SELECT area, name, shard, moved FROM larder.tenant ORDER BY 1, 2"), before);
@@ -330,7 +330,7 @@ test("a move that is cut off at any point leaves the database whole on one shard
     assert.deepEqual(await contentsOf(node, shop), seen, place);
     // Every second one that can be undone is.
     const next = where === "from" && index % 2 === 1 ? from : to;
-    const again = await cluster.larder(["cluster", "move-tenant", "store/shop", String(next)]);
+    const again = await cluster.here(["cluster", "move-tenant", "store/shop", String(next)]);
     assert.deepEqual([again.code, again.stderr], [0, ""], place);
     assert.deepEqual(await contentsOf(node, shop), seen, place);
     await store(node, shop, "SET", "text", "value");

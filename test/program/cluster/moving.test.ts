@@ -183,7 +183,7 @@ test("a single server moves into a cluster and back, with everything that it has
   let cuts = 0;
   for (let bytes = 700; ; bytes = 2 * bytes) {
     proxy.cutAfter("to the server", bytes);
-    imported = await cluster.larder(["cluster", "import", directory], through);
+    imported = await cluster.here(["cluster", "import", directory], through);
     isCut = proxy.disarm();
     if (imported.code !== 0) assert.match(imported.stderr, /^larder: .*connection.*\n$/i, `cut after ${bytes} bytes`);
     const filled = await filledAreas();

@@ -17,7 +17,7 @@ before(async () => {
   if (skip !== false) return;
   postgres = await RestartablePostgres.create();
   cluster = TestCluster.on(postgres.connectionString);
-  assert.equal((await cluster.larder(["cluster", "init"])).code, 0);
+  assert.equal((await cluster.here(["cluster", "init"])).code, 0);
 });
 
 after(async () => {

@@ -23,8 +23,8 @@ after(async () => {
 beforeEach(async () => {
   if (skip !== false) return;
   await sql(cluster, "DROP SCHEMA IF EXISTS larder CASCADE");
-  assert.equal((await cluster.larder(["cluster", "init"])).code, 0);
-  assert.equal((await cluster.larder(["cluster", "add-shards", "store", "1"])).code, 0);
+  assert.equal((await cluster.here(["cluster", "init"])).code, 0);
+  assert.equal((await cluster.here(["cluster", "add-shards", "store", "1"])).code, 0);
 });
 
 interface NodeRow {
@@ -64,7 +64,7 @@ const pinned = (): Promise<readonly unknown[]> =>
   sql(cluster, "SELECT id, pin FROM larder.shard WHERE pin IS NOT NULL");
 
 async function run(...words: readonly string[]): Promise<readonly [code: number, stdout: string, stderr: string]> {
-  const { code, stdout, stderr } = await cluster.larder(["cluster", ...words]);
+  const { code, stdout, stderr } = await cluster.here(["cluster", ...words]);
   return [code, stdout, stderr];
 }
 

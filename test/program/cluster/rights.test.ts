@@ -24,7 +24,7 @@ before(async () => {
   await sql(cluster.url, "GRANT CREATE ON DATABASE postgres TO owner");
   await sql(cluster.url, "CREATE SCHEMA other");
   await sql(cluster.url, "CREATE TABLE other.secret (text text)");
-  const made = await cluster.larder(["cluster", "init"], { LARDER_CLUSTER_URL: ownerUrl });
+  const made = await cluster.here(["cluster", "init"], { LARDER_CLUSTER_URL: ownerUrl });
   assert.deepEqual([made.code, made.stderr], [0, ""]);
 });
 
@@ -46,7 +46,7 @@ async function check(
   env: Readonly<Record<string, string>> = {},
   { name, directory } = { name: "checked", directory: "checked" },
 ): Promise<readonly [code: number, lines: readonly string[]]> {
-  const { code, stdout, stderr } = await cluster.larder(
+  const { code, stdout, stderr } = await cluster.here(
     ["check", "--data-dir", cluster.dataDirectory(directory), "--cluster-node", name],
     { ...secrets, LARDER_CLUSTER_URL: nodeUrl, ...env },
   );

@@ -64,7 +64,7 @@ for (const shards of [1, 2])
     skip,
   }, async () => {
     await sql(cluster, "DROP SCHEMA IF EXISTS larder CASCADE");
-    assert.equal((await cluster.larder(["cluster", "init", "--shards", String(shards)])).code, 0);
+    assert.equal((await cluster.here(["cluster", "init", "--shards", String(shards)])).code, 0);
     const [first, second] = [`a${shards}`, `b${shards}`];
     const one = shards === 1 ? oneThread : ["--engine-threads", "2"];
     const a = await cluster.startNode(first, [...ADDRESS, ...one], KEY);
@@ -185,7 +185,7 @@ test("a node with another key, or without one, does not start, and check says wh
     [{}, [`problem: ${none}`]],
     [KEY, []],
   ] as const) {
-    const { stdout } = await cluster.larder(["check", ...words("c")], { ...secrets, ...env });
+    const { stdout } = await cluster.here(["check", ...words("c")], { ...secrets, ...env });
     assert.deepEqual(
       stdout.split("\n").filter((line) => line.startsWith("problem: ")),
       problem,
@@ -200,10 +200,10 @@ test("a node with another key, or without one, does not start, and check says wh
 
 test("an answer names the nodes that have not made a change, and they refuse its tokens", { skip }, async () => {
   await sql(cluster, "DROP SCHEMA IF EXISTS larder CASCADE");
-  assert.equal((await cluster.larder(["cluster", "init"])).code, 0);
+  assert.equal((await cluster.here(["cluster", "init"])).code, 0);
   const a = await cluster.startNode("old", [...ADDRESS, ...oneThread], KEY);
   await new NodeClient(a).untilServing();
-  assert.equal((await cluster.larder(["cluster", "add-shards", "store", "1"])).code, 0);
+  assert.equal((await cluster.here(["cluster", "add-shards", "store", "1"])).code, 0);
   const b = await cluster.startNode("new", [...ADDRESS, ...oneThread], KEY);
   await untilServed(b, [4]);
   const { status, body } = await admin(b, "POST /v1/databases", { name: "shop" });
@@ -212,7 +212,7 @@ test("an answer names the nodes that have not made a change, and they refuse its
   assert.equal(await store(b, token, "SET", "key", "value"), "OK");
   assert.equal(await store(a, token, "GET", "key"), 401);
   assert.match(a.log, /a tenant is on a shard that was added later: start this node again/);
-  const { stdout } = await cluster.larder(["cluster", "status"]);
+  const { stdout } = await cluster.here(["cluster", "status"]);
   assert.match(stdout, /^node old: alive, .*, has not seen the last change of tenants$/m);
 
   assert.deepEqual(await a.stop(), { code: 0, signal: null });
@@ -227,7 +227,7 @@ test("without a key on every node nothing is made at run time, and the answer an
   skip,
 }, async () => {
   await sql(cluster, "DROP SCHEMA IF EXISTS larder CASCADE");
-  assert.equal((await cluster.larder(["cluster", "init"])).code, 0);
+  assert.equal((await cluster.here(["cluster", "init"])).code, 0);
   const a = await cluster.startNode("keyless", [...ADDRESS, ...oneThread]);
   await new NodeClient(a).untilServing();
   assert.deepEqual(await admin(a, "POST /v1/databases", { name: "shop" }), {
@@ -244,7 +244,7 @@ test("without a key on every node nothing is made at run time, and the answer an
     body: { error: "A node of the cluster has no key (keyless): start it again with LARDER_CLUSTER_KEY" },
     owner: null,
   });
-  const { stdout } = await cluster.larder(["cluster", "status"]);
+  const { stdout } = await cluster.here(["cluster", "status"]);
   assert.match(
     stdout,
     /^node keyless: .*, without LARDER_CLUSTER_KEY: start it again with the key of the other nodes$/m,
@@ -312,7 +312,7 @@ test("a revocation waits for a paused node until that is declared dead, and the 
   skip,
 }, async () => {
   await sql(cluster, "DROP SCHEMA IF EXISTS larder CASCADE");
-  assert.equal((await cluster.larder(["cluster", "init"])).code, 0);
+  assert.equal((await cluster.here(["cluster", "init"])).code, 0);
   const a = await cluster.startNode("paused", [...ADDRESS, ...oneThread], KEY);
   await new NodeClient(a).untilServing();
   const b = await cluster.startNode("other", [...ADDRESS, ...oneThread], KEY);

@@ -30,7 +30,7 @@ async function add(...operands: readonly string[]): Promise<readonly [code: numb
 }
 
 test("shards are added while a node runs, and new tenants get them", { skip }, async () => {
-  assert.equal((await cluster.larder(["cluster", "init"])).code, 0);
+  assert.equal((await cluster.here(["cluster", "init"])).code, 0);
   await sql(cluster, "UPDATE larder.shard SET are_tenants_known = false");
   const [refused, reason] = await add("store", "1");
   assert.equal(refused, 1);

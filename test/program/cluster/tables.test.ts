@@ -45,7 +45,7 @@ const versionOf = async (): Promise<number | undefined> =>
 test("a node opens a cluster of version 1, and gives its tenants the shards with their data", { skip }, async () => {
   await makeTables(1);
   // A database that the configuration no longer lists has data too.
-  const check = await cluster.larder(["check", "--data-dir", cluster.dataDirectory("a")], secrets);
+  const check = await cluster.here(["check", "--data-dir", cluster.dataDirectory("a")], secrets);
   assert.match(check.stdout, /the tables of the cluster have version 1: the next start of a node/);
   assert.equal(await versionOf(), 1);
   const config = `${cluster.directory}/two.json`;
@@ -99,11 +99,11 @@ test("larder cluster init changes the tables of version 1, and only their owner 
   );
   assert.equal(await versionOf(), 1);
 
-  const changed = await cluster.larder(["cluster", "init"]);
+  const changed = await cluster.here(["cluster", "init"]);
   assert.deepEqual([changed.code, changed.stderr], [0, ""]);
   assert.match(changed.stdout, /its tables were changed from version 1 to version 6\n/);
   assert.equal(await versionOf(), 6);
-  assert.match((await cluster.larder(["cluster", "init"])).stdout, /exists .* nothing was changed/);
+  assert.match((await cluster.here(["cluster", "init"])).stdout, /exists .* nothing was changed/);
 });
 
 interface Column {
@@ -130,7 +130,7 @@ const definitions = async (): Promise<readonly string[]> =>
 
 test("tables of each earlier version become those of a new cluster, with their contents", { skip }, async () => {
   await sql("DROP SCHEMA IF EXISTS larder CASCADE");
-  assert.equal((await cluster.larder(["cluster", "init"])).code, 0);
+  assert.equal((await cluster.here(["cluster", "init"])).code, 0);
   const made = await columns();
   const wholly = await definitions();
   assert.equal(wholly.filter((text) => text.includes("TRIGGER")).length, 4);
@@ -144,7 +144,7 @@ test("tables of each earlier version become those of a new cluster, with their c
       VALUES ('a', '6f1d6c0e-0000-4000-8000-00000000000a', 'http://127.0.0.1:8079', 1, 7)`);
     if (version > 1) await sql("INSERT INTO larder.tenant (area, name, shard) VALUES ('store', 'main', 1)");
     await sql("INSERT INTO larder.log (shard, segment, start, stop, epoch, bytes) VALUES (1, 1, 0, 1, 1, '\\x00')");
-    const changed = await cluster.larder(["cluster", "init"]);
+    const changed = await cluster.here(["cluster", "init"]);
     assert.deepEqual([changed.code, changed.stderr], [0, ""]);
     assert.match(changed.stdout, new RegExp(`its tables were changed from version ${version} to version`));
     assert.deepEqual(await columns(), made);
@@ -173,7 +173,7 @@ test("larder cluster status reads tables of earlier versions, and changes nothin
       VALUES ('a', '6f1d6c0e-0000-4000-8000-00000000000a', 'http://127.0.0.1:8079', 1, 7, true)`);
     await sql("UPDATE larder.shard SET owner_name = 'a', epoch = 4 WHERE id = 2");
     const before = await columns();
-    const status = await cluster.larder(["cluster", "status"]);
+    const status = await cluster.here(["cluster", "status"]);
     assert.deepEqual(
       [status.code, status.stderr, status.stdout.split("\n")],
       [
@@ -197,13 +197,13 @@ test("larder cluster status reads tables of earlier versions, and changes nothin
 test("larder cluster init makes as many shards of each area as it is told", { skip }, async () => {
   await sql("DROP SCHEMA larder CASCADE");
   for (const count of ["0", "65", "x"]) {
-    const refused = await cluster.larder(["cluster", "init", "--shards", count]);
+    const refused = await cluster.here(["cluster", "init", "--shards", count]);
     assert.deepEqual(
       [refused.code, refused.stderr],
       [2, `larder: --shards must be a number from 1 to 64: ${JSON.stringify(count)}\n`],
     );
   }
-  const made = await cluster.larder(["cluster", "init", "--shards", "2"]);
+  const made = await cluster.here(["cluster", "init", "--shards", "2"]);
   assert.equal(made.code, 0, made.stderr);
   assert.deepEqual(await sql("SELECT id, area FROM larder.shard ORDER BY id"), [
     { id: 1, area: "store" },
