@@ -3,11 +3,11 @@ import assert from "node:assert/strict";
 import { cpSync, mkdtempSync, readdirSync, rmSync, truncateSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { after, type TestContext, test } from "node:test";
+import { after, before, type TestContext, test } from "node:test";
 import { type Larder, start } from "../../src/mod.ts";
 import { runSnapshot } from "../../src/program/areas/snapshot-role.ts";
 import { runHere } from "../harness/command-runner.ts";
-import { until } from "../harness/pause.ts";
+import { pauseBetweenRequests, until } from "../harness/pause.ts";
 
 const TOKEN = "token-of-the-index-docs";
 /** So many values that the namespace has a graph. */
@@ -18,7 +18,22 @@ const UPSERTED = 205;
 const FETCHED_MAX = 1_000;
 
 const root = mkdtempSync(join(tmpdir(), "larder-test-"));
-const directory = join(root, "first");
+/** With the records and their graph. Each test has a copy. */
+const filled = join(root, "filled");
+/** Of the server that filled it. */
+let answers: unknown;
+let steadyAnswers: unknown;
+
+before(async () => {
+  const larder = await startLarder("disk", filled);
+  await fill(larder);
+  await until(async () => ((await post(larder, "/info")) as { pendingVectorCount: number }).pendingVectorCount === 0);
+  answers = await answersOf(larder);
+  steadyAnswers = await steadyAnswersOf(larder);
+  // A stop writes the graph to its file.
+  await larder.stop();
+});
+
 after(() => rmSync(root, { recursive: true, force: true }));
 
 /** The number of different rows. */
@@ -33,10 +48,15 @@ function rowOf(record: number): readonly number[] {
   return rows[record % ROWS] ?? [];
 }
 
-/** How the index has its rows. The end of the test ends the server, also when the test fails. */
-async function startServer(context: TestContext, rows: "memory" | "disk", dataDir = directory): Promise<Larder> {
+/** `rows`: where the index has its rows. */
+function startLarder(rows: "memory" | "disk", dataDir: string): Promise<Larder> {
   const index = { name: "docs", token: TOKEN, readOnlyToken: `read-only-${TOKEN}`, dimension: DIMENSION, rows };
-  const larder = await start({ dataDir, vector: { indexes: [index] } });
+  return start({ dataDir, vector: { indexes: [index] } });
+}
+
+/** The end of the test ends the server, also when the test fails. */
+async function startServer(context: TestContext, rows: "memory" | "disk", dataDir: string): Promise<Larder> {
+  const larder = await startLarder(rows, dataDir);
   context.after(() => larder.stop());
   return larder;
 }
@@ -83,38 +103,38 @@ async function answersOf(larder: Larder): Promise<unknown> {
   ];
 }
 
-const rowFileNames = (dataDir = directory): readonly string[] =>
+const rowFileNames = (dataDir: string): readonly string[] =>
   readdirSync(join(dataDir, "vector")).filter((name) => name.startsWith("rows-"));
 
 test("an index with its rows on disk answers the same after restarts, without row files, and from a snapshot", async (context) => {
-  let larder = await startServer(context, "disk");
-  await fill(larder);
-  assert.equal(((await post(larder, "/info")) as { rows: unknown }).rows, "disk");
-  const before = await answersOf(larder);
-  const [[nearest]] = before as [[{ id: string; score: number; vector: number[] }]];
+  const directory = join(root, "first");
+  cpSync(filled, directory, { recursive: true });
+  const [[nearest]] = answers as [[{ id: string; score: number; vector: number[] }]];
   assert.deepEqual([nearest.id, nearest.score, nearest.vector], ["r-70", 1, rowOf(70)]);
 
+  let larder: Larder | undefined;
   for (const damage of [
     () => {},
-    () => truncateSync(join(directory, "vector", rowFileNames()[0] as string), 1_000_000),
+    () => truncateSync(join(directory, "vector", rowFileNames(directory)[0] as string), 1_000_000),
     () => {
-      for (const name of rowFileNames()) rmSync(join(directory, "vector", name));
+      for (const name of rowFileNames(directory)) rmSync(join(directory, "vector", name));
     },
   ]) {
-    await larder.stop();
-    assert.ok(rowFileNames().length > 0);
+    await larder?.stop();
+    assert.ok(rowFileNames(directory).length > 0);
     damage();
-    larder = await startServer(context, "disk");
-    assert.deepEqual(await answersOf(larder), before);
+    larder = await startServer(context, "disk", directory);
+    assert.equal(((await post(larder, "/info")) as { rows: unknown }).rows, "disk");
+    assert.deepEqual(await answersOf(larder), answers);
   }
 
   await runSnapshot([directory, "vector"]);
   const snapshots = readdirSync(join(directory, "vector")).filter((name) => name.includes("snapshot"));
   assert.equal(snapshots.length, 1, `only the snapshot itself: ${snapshots.join(", ")}`);
-  await larder.stop();
-  larder = await startServer(context, "memory");
-  assert.deepEqual(rowFileNames(), []);
-  assert.deepEqual(await answersOf(larder), before);
+  await larder?.stop();
+  larder = await startServer(context, "memory", directory);
+  assert.deepEqual(rowFileNames(directory), []);
+  assert.deepEqual(await answersOf(larder), answers);
   assert.equal("rows" in ((await post(larder, "/info")) as object), false);
   await larder.stop();
 });
@@ -133,22 +153,17 @@ async function steadyAnswersOf(larder: Larder): Promise<unknown> {
 test("a backup of an index with its rows on disk, made while it is written to, has no row files and answers the same elsewhere", async (context) => {
   const [source, target, copy] = [join(root, "source"), join(root, "target"), join(root, "copy")];
   const file = join(root, "larder.backup");
+  cpSync(filled, source, { recursive: true });
   let larder = await startServer(context, "disk", source);
-  await fill(larder);
-  const pendingCount = async (): Promise<number> =>
-    ((await post(larder, "/info")) as { pendingVectorCount: number }).pendingVectorCount;
-  await until(async () => (await pendingCount()) === 0);
-  // A stop writes the graph to its file.
-  await larder.stop();
-  larder = await startServer(context, "disk", source);
-  const before = await steadyAnswersOf(larder);
   assert.ok(rowFileNames(source).length > 0);
 
   let acknowledged = 0;
   let isOver = false;
   const write = async (): Promise<void> => {
-    for (; !isOver; acknowledged += 1)
+    for (; !isOver; acknowledged += 1) {
       await post(larder, "/upsert", [{ id: `w-${acknowledged}`, vector: rowOf(5_000 + acknowledged) }]);
+      await pauseBetweenRequests();
+    }
   };
   const writing = write();
   await until(async () => acknowledged >= 5);
@@ -174,7 +189,7 @@ test("a backup of an index with its rows on disk, made while it is written to, h
   ] as const) {
     larder = await startServer(context, "disk", dataDir);
     assert.equal(((await post(larder, "/info")) as { rows: unknown }).rows, "disk");
-    assert.deepEqual(await steadyAnswersOf(larder), before);
+    assert.deepEqual(await steadyAnswersOf(larder), steadyAnswers);
     const ids = Array.from({ length: count }, (_, i) => `w-${i}`);
     const written = await fetchAll(larder, ids);
     assert.deepEqual(
