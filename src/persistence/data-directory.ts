@@ -85,9 +85,7 @@ export async function checkDataDirectory(
   const path = `${dataDirectory}/${FORMAT_FILE}`;
   const line = await readFileIfThere(disk, path);
   if (line !== undefined) {
-    const [, digits] = FORMAT_LINE.exec(line.toString("latin1")) ?? [];
-    if (digits === undefined) throw new DamagedData(path, 0, "it does not state a format");
-    if (Number(digits) > FORMAT) throw new NewerFormat(path, Number(digits), FORMAT);
+    assertFormat(line.toString("latin1"), path);
     return true;
   }
   for (const area of areas) {
@@ -95,6 +93,13 @@ export async function checkDataDirectory(
     if (names.length > 0) throw new MissingData(path, `the directory ${area} has files`);
   }
   return false;
+}
+
+/** Throws `NewerFormat` or `DamagedData` if this is not the text of a format file that this version reads. */
+export function assertFormat(text: string, path: string): void {
+  const [, digits] = FORMAT_LINE.exec(text) ?? [];
+  if (digits === undefined) throw new DamagedData(path, 0, "it does not state a format");
+  if (Number(digits) > FORMAT) throw new NewerFormat(path, Number(digits), FORMAT);
 }
 
 /** Errors of syncing a directory that this process did not create. */
