@@ -15,6 +15,7 @@ import { faultFields, type Log } from "../kernel/log.ts";
 import { type Addresses, type EnvironmentBlock, environmentOf, printBlock } from "./cli/env-block.ts";
 import { type ChildCommand, startChild } from "./cli/environment/child-command.ts";
 import { watchNpmShell } from "./cli/npm-shell.ts";
+import type { DirectoryLock } from "./directory/directory-lock.ts";
 import { eventOutput } from "./events/output.ts";
 import { StartRefusal } from "./refusal.ts";
 import { Server } from "./server.ts";
@@ -37,6 +38,8 @@ const LOST_EXIT_CODE = 3;
 
 export interface RunOptions {
   readonly version: string;
+  /** The lock of the data directory, if this process has it already. */
+  readonly lock?: DirectoryLock;
   /** A command that runs beside the server, which ends with it (cli/environment/child-command.ts); undefined: none. */
   readonly command?: readonly string[] | undefined;
   /** No events, and of the log only warnings and errors. */
@@ -53,6 +56,7 @@ export async function runServer(given: RunSettings, options: RunOptions): Promis
   const server = new Server({
     run,
     version,
+    lock: options.lock,
     log,
     logFormat,
     events: eventOutput(run, options),

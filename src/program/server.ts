@@ -56,6 +56,7 @@ import { isClustered } from "./cluster/setting-rules.ts";
 import type { ShardFigures } from "./cluster/shard-figures.ts";
 import type { ShardEvent } from "./cluster/shard-plan.ts";
 import { type DataDirectory, isReadableByOthers, openDataDirectory } from "./directory/data-directory.ts";
+import type { DirectoryLock } from "./directory/directory-lock.ts";
 import type { EventOutput, EventReporter } from "./events/reporter.ts";
 import { fileFormats } from "./facts.ts";
 import { addressOf, authorityOf } from "./listeners/address.ts";
@@ -80,6 +81,8 @@ export interface ServerOptions {
   readonly logFormat: LogFormat;
   /** How events are printed (events/); absent: not at all. */
   readonly events?: EventOutput | undefined;
+  /** The lock of the data directory, if this process has it already. */
+  readonly lock?: DirectoryLock | undefined;
   /** The clock of the engines that run in this thread. */
   readonly clock: Clock;
   /** Shows the progress of a long start; absent: the log does. */
@@ -177,8 +180,8 @@ export class Server implements SlotEvents {
 
   /** Resolves with the base addresses when every area serves. Rejects with a `StartRefusal` for the operator. */
   async open(): Promise<Addresses> {
-    const { run, version } = this.#options;
-    const directory = await openDataDirectory(run);
+    const { run, version, lock } = this.#options;
+    const directory = await openDataDirectory(run, lock);
     directory.watchLock({ log: this.#options.log, onLost: () => this.#lockLost() });
     try {
       const decided = await this.#decide(directory);

@@ -5,13 +5,14 @@
  */
 import { transferRows } from "../../transfer/command-rows.ts";
 import { clusterRows } from "../cluster/command-rows.ts";
-import type { RunSettings } from "../settings/run-settings.ts";
+import { runIn } from "../settings/run-settings.ts";
 import { messagingRows } from "./administer/messaging-rows.ts";
 import { serverRows } from "./administer/server-rows.ts";
 import { tenantRows } from "./administer/tenant-rows.ts";
 import { type CommandCall, type CommandRow, devOption } from "./command-row.ts";
 import { configRows } from "./config/rows.ts";
 import { environmentRow } from "./environment/row.ts";
+import { followRows } from "./follow/rows.ts";
 import { helpRows } from "./help/rows.ts";
 
 export const commandRows: readonly CommandRow[] = [
@@ -150,14 +151,10 @@ export const commandRows: readonly CommandRow[] = [
       return 0;
     },
   },
+  ...followRows,
   ...clusterRows,
   ...helpRows,
 ];
-
-/** The run with the directory of an operand. */
-function runIn(run: RunSettings, dataDirectory: string | undefined): RunSettings {
-  return dataDirectory === undefined ? run : { ...run, settings: { ...run.settings, dataDirectory } };
-}
 
 async function serve({ run, version, trailing, options }: CommandCall): Promise<undefined> {
   const { runServer } = await import("../run-server.ts");

@@ -12,6 +12,7 @@ import { assertNotForeign, prepareDataDirectory } from "../../persistence/data-d
 import { noSpaceText } from "../../persistence/disk/disk.ts";
 import { writeFileDurably } from "../../persistence/disk/durable-file.ts";
 import { fileDisk } from "../../persistence/disk/file-disk.ts";
+import { FOLLOW_FILE, parseRecord } from "../../replication/follow/record.ts";
 import type { AreaName } from "../areas/area.ts";
 import { removeOldStages } from "../areas/backup-stage.ts";
 import type { Addresses } from "../cli/env-block.ts";
@@ -77,21 +78,24 @@ export const RESTORING_PREFIX = "restoring-";
 /** The areas that store data in this version. */
 export const STORED_AREAS: readonly AreaName[] = ["store", "messaging", "vector"];
 
-/** Creates and locks the data directory of this run. Rejects with a `StartRefusal` if that is not possible. */
-export async function openDataDirectory(run: RunSettings): Promise<DataDirectory> {
+/**
+ * Creates and locks the data directory of this run; `held`: this process has its lock already. Rejects with a `StartRefusal` if
+ * that is not possible; then the lock is released.
+ */
+export async function openDataDirectory(run: RunSettings, held?: DirectoryLock): Promise<DataDirectory> {
   const { settings, origins } = run;
   const areas = isClustered(run) ? [] : STORED_AREAS;
   if (settings.dataDirectory === undefined) return new MemoryDirectory();
   const path = resolve(settings.dataDirectory);
   // Loaded here with SQLite, because a development server without a data directory does not need it.
   const { lockDirectory } = await import("./directory-lock.ts");
-  let lock: DirectoryLock | undefined;
+  let lock = held;
   try {
     makeDirectory(path, DIRECTORY_MODE);
     accessSync(path, constants.R_OK | constants.W_OK | constants.X_OK);
     assertRestored(path);
     assertNotForeign(path, readdirSync(path), STORED_AREAS);
-    lock = await lockDirectory(path);
+    lock ??= await lockDirectory(path);
     await endInterrupted(path);
     if (isClustered(run)) assertNoSingleServer(path);
     else assertNoNode(path);
@@ -118,21 +122,32 @@ function assertNoSingleServer(path: string): void {
   );
 }
 
-/** Throws a `StartRefusal` after an unfinished restore. */
+/** Throws a `StartRefusal` after an unfinished restore, and if the directory follows a copy. */
 export function assertRestored(path: string): void {
   const names = readdirSync(path);
-  if (names.includes("format") || !names.some((name) => name.startsWith(RESTORING_PREFIX))) return;
+  if (names.includes(FORMAT_FILE)) return;
+  const text = readIfThere(join(path, FOLLOW_FILE));
+  if (text !== undefined) throw new StartRefusal(followsText(path, text));
+  if (!names.some((name) => name.startsWith(RESTORING_PREFIX))) return;
   throw new StartRefusal(
     `A restore or an export into ${path} did not finish: run it again, or empty the directory to start over`,
   );
 }
 
-/** Removes the remains of unfinished backups and restores. Throws a `StartRefusal` if the restore is incomplete. */
+/** Why a directory that follows cannot be served. `text`: of its record. */
+function followsText(path: string, text: string): string {
+  const [address] = parseRecord(text, join(path, FOLLOW_FILE)).address.split("?");
+  return `${path} follows the copy ${address} and is no data directory yet: larder promote ${path} makes it one`;
+}
+
+/** Removes the remains of unfinished backups, restores and promotions. Throws a `StartRefusal` if the restore is incomplete. */
 async function endInterrupted(path: string): Promise<void> {
   assertRestored(path);
   for (const name of readdirSync(path).filter((each) => each.startsWith(RESTORING_PREFIX))) {
     rmSync(join(path, name), { recursive: true, force: true });
   }
+  // With a format file, the promotion was complete.
+  if (isUsedDirectory(path)) rmSync(join(path, FOLLOW_FILE), { force: true });
   await removeOldStages(path);
 }
 

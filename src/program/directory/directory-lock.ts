@@ -31,7 +31,7 @@ const WAIT_MS = 2_500;
 
 export interface DirectoryLock {
   release(): void;
-  /** Watches the lock file: keeps (3). `onLost`: another process has the directory. */
+  /** Watches the lock file, for the last caller: keeps (3). `onLost`: another process has the directory. */
   watch(events: { readonly log: Log; onLost(): void }): void;
 }
 
@@ -85,6 +85,7 @@ class HeldLock implements DirectoryLock {
   }
 
   watch(events: { readonly log: Log; onLost(): void }): void {
+    this.#stop();
     this.#stop = this.#clock.after(LOOK_EVERY_MS, () => {
       if (this.#check(events)) this.watch(events);
       else events.onLost();

@@ -19,3 +19,8 @@ export interface RunSettings {
   readonly texts: ReadonlyMap<SettingName, string>;
   readonly configuration: Configuration;
 }
+
+/** The run with the directory of an operand; undefined: that of the settings. */
+export function runIn(run: RunSettings, dataDirectory: string | undefined): RunSettings {
+  return dataDirectory === undefined ? run : { ...run, settings: { ...run.settings, dataDirectory } };
+}

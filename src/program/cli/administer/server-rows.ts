@@ -8,15 +8,15 @@ export const serverRows: readonly CommandRow[] = [
     operands: [],
     options: [devOption, jsonOption],
     meaning:
-      "prints whether a server uses the data directory, its addresses and its state; exits with 1 if it is not ready",
+      "prints whether a server uses the data directory, its addresses and its state, or how far the directory follows a copy; exits with 1 if it is not ready or does not follow",
     example: "larder status --data-dir /var/lib/larder",
     defaults: "serve",
     async run({ run, options, print }) {
-      const { readStatus, statusLines } = await import("./status.ts");
+      const { isAsWanted, readStatus, statusLines } = await import("./status.ts");
       const status = await readStatus(run);
       for (const line of options.has("json") ? [JSON.stringify(status, undefined, 2)] : statusLines(status))
         print(line);
-      return status.state === "ready" ? 0 : 1;
+      return isAsWanted(status) ? 0 : 1;
     },
   },
   {

@@ -1,8 +1,13 @@
 /** `larder status`: the server that uses a data directory, or the development server without one. */
+import { existsSync } from "node:fs";
 import { resolve } from "node:path";
 import { type AdminCall, askForHealth, askForStats, askForVersion } from "../../../edge/admin/client.ts";
+import { systemClock } from "../../../kernel/clock.ts";
+import { fileDisk } from "../../../persistence/disk/file-disk.ts";
+import { isStale } from "../../../replication/follow/follower.ts";
+import { type FollowPhase, type FollowRecord, readRecord } from "../../../replication/follow/record.ts";
 import { isUsedDirectory, readServing } from "../../directory/data-directory.ts";
-import { type CopyFigures, copyLines } from "../../metrics/copy-figures.ts";
+import { type CopyFigures, copyLines, printMoment } from "../../metrics/copy-figures.ts";
 import { isServerStats } from "../../metrics/stats.ts";
 import { StartRefusal } from "../../refusal.ts";
 import type { RunSettings } from "../../settings/run-settings.ts";
@@ -13,7 +18,7 @@ import { tableLines } from "./table.ts";
 
 /** The status as JSON prints it. */
 export interface Status {
-  readonly state: "ready" | "not ready" | "not running";
+  readonly state: "ready" | "not ready" | "not running" | "following";
   readonly version?: string;
   readonly command?: string;
   readonly pid?: number | undefined;
@@ -22,13 +27,30 @@ export interface Status {
   readonly areas?: Readonly<Record<string, string>>;
   /** The copy of its data directory; absent: nothing is copied. */
   readonly replication?: CopyFigures;
-  /** The reasons why it is not ready. */
+  /** The copy that the directory follows; absent: it is a data directory. */
+  readonly following?: FollowFigures;
+  /** The reasons why it is not ready, or does not follow as it should. */
   readonly reasons: readonly string[];
+}
+
+/** The state of a directory that follows a copy. */
+export interface FollowFigures {
+  /** Without parameters. */
+  readonly address: string;
+  readonly phase: FollowPhase;
+  readonly generation: number;
+  /** When the store was last read without a failure, as RFC 3339; null: never. */
+  readonly checkedAt: string | null;
+  readonly tokens: FollowRecord["tokens"];
+  readonly areas: readonly { readonly area: string; readonly completeTo: string }[];
 }
 
 /** Rejects with a `StartRefusal` if the server does not answer. */
 export async function readStatus(run: RunSettings): Promise<Status> {
   const dataDirectory = run.settings.dataDirectory === undefined ? null : resolve(run.settings.dataDirectory);
+  const followed =
+    dataDirectory === null || isUsedDirectory(dataDirectory) ? undefined : await readFollowed(dataDirectory);
+  if (followed !== undefined) return followed;
   if (dataDirectory !== null && !(isUsedDirectory(dataDirectory) && (await isDirectoryInUse(dataDirectory)))) {
     return { state: "not running", dataDirectory, reasons: [`no larder uses ${dataDirectory}`] };
   }
@@ -63,8 +85,38 @@ export async function readStatus(run: RunSettings): Promise<Status> {
   };
 }
 
+/** The status of a directory that follows; undefined: it does not. */
+async function readFollowed(dataDirectory: string): Promise<Status | undefined> {
+  const record = existsSync(dataDirectory) ? await readRecord(fileDisk, dataDirectory) : undefined;
+  if (record === undefined) return undefined;
+  const { phase, generation, checkedAtMs, tokens, areas, problem } = record;
+  const isRunning = await isDirectoryInUse(dataDirectory);
+  const reasons = [
+    ...(isRunning ? [] : ["no larder follow runs on the directory"]),
+    ...(problem === "" ? [] : [problem]),
+    ...(phase === "following" ? [] : ["nothing can be promoted yet"]),
+    ...(isStale(record, systemClock.nowMs()) ? ["the copy has had nothing new for more than 15 minutes"] : []),
+  ];
+  return {
+    state: isRunning ? "following" : "not running",
+    dataDirectory,
+    following: {
+      ...{ address: record.address.split("?")[0] ?? "", phase, generation, tokens },
+      checkedAt: checkedAtMs === 0 ? null : printMoment(checkedAtMs),
+      areas: areas.map(({ name: area, completeToMs }) => ({ area, completeTo: printMoment(completeToMs) })),
+    },
+    reasons,
+  };
+}
+
+/** Whether the state is the one that an operator wants. */
+export function isAsWanted({ state, reasons }: Status): boolean {
+  return state === "ready" || (state === "following" && reasons.length === 0);
+}
+
 export function statusLines(status: Status): readonly string[] {
   const { state, version, command, pid, dataDirectory, addresses, areas = {}, reasons, replication } = status;
+  if (status.following !== undefined) return followLines(status, status.following);
   if (state === "not running") return [`not running: ${reasons.join(", ")}`];
   const urls = Object.entries(addresses ?? {}).filter(([name]) => name !== "resp");
   const rows = [
@@ -80,4 +132,20 @@ export function statusLines(status: Status): readonly string[] {
   if (replication !== undefined) rows.push([title, replication.address]);
   rows.push(...copied.slice(1).map(([words, value = ""]) => [`copy: ${words}`, value]));
   return tableLines(rows);
+}
+
+function followLines(
+  { state, reasons, dataDirectory }: Status,
+  { address, phase, generation, checkedAt, tokens, areas }: FollowFigures,
+): readonly string[] {
+  return tableLines([
+    ["state", [state, ...reasons].join(", ")],
+    ["directory", dataDirectory ?? ""],
+    ["copy", address],
+    ["files", phase],
+    ["generation", String(generation)],
+    ["checked at", checkedAt ?? "never"],
+    ["tokens", tokens],
+    ...areas.map(({ area, completeTo }) => [area, `complete to ${completeTo}`]),
+  ]);
 }

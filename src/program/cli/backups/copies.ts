@@ -73,7 +73,8 @@ export async function restoreFromCopy(
   });
 }
 
-const tokenLines = {
+/** What is to say about the tokens of restored data. */
+export const tokenLines = {
   restored: [],
   none: ["the copy has no tokens: the first start makes new ones"],
   "no key": [
@@ -123,10 +124,13 @@ async function withCopy<Result>(
       await store.close();
     }
   } catch (fault) {
-    const isKnown = [InvalidAddress, ObjectStoreFailure, DamagedCopy, UnusableCopy].some(
-      (kind) => fault instanceof kind,
-    );
-    if (!isKnown || !(fault instanceof Error)) throw fault;
-    throw new StartRefusal(fault.message, fault instanceof InvalidAddress ? 2 : 1, { cause: fault });
+    throw copyRefusal(fault);
   }
+}
+
+/** An error of a copy or of its store as a refusal for the operator, or the error itself. */
+export function copyRefusal(fault: unknown): unknown {
+  const isKnown = [InvalidAddress, ObjectStoreFailure, DamagedCopy, UnusableCopy].some((kind) => fault instanceof kind);
+  if (!isKnown || !(fault instanceof Error)) return fault;
+  return new StartRefusal(fault.message, fault instanceof InvalidAddress ? 2 : 1, { cause: fault });
 }

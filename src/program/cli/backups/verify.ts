@@ -22,7 +22,7 @@ import {
 import type { AreaReport } from "../../../persistence/inspection.ts";
 import { damageOf, inspectedEngineOf, inspectStoredArea } from "../../areas/inspect-area.ts";
 import { assertNoNode } from "../../cluster/node-file.ts";
-import { parseTokensFile, STORED_AREAS } from "../../directory/data-directory.ts";
+import { assertRestored, parseTokensFile, STORED_AREAS } from "../../directory/data-directory.ts";
 import { type DirectoryLock, lockDirectory } from "../../directory/directory-lock.ts";
 import { codeOf, directoryRefusal, StartRefusal } from "../../refusal.ts";
 import type { RunSettings } from "../../settings/run-settings.ts";
@@ -81,6 +81,7 @@ async function verifyFile(path: string, onBytes: OnBytes): Promise<readonly stri
 }
 
 async function verifyDirectory(directory: string, onBytes: OnBytes): Promise<readonly string[]> {
+  assertRestored(directory);
   if (!(await checkDataDirectory(fileDisk, directory, STORED_AREAS))) {
     throw new StartRefusal(`${directory} is not a data directory: it has no format file`);
   }

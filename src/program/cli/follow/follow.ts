@@ -1,0 +1,244 @@
+/**
+ * `larder follow <address>`: keeps a directory up to date with a copy, and becomes its
+ * server when `larder promote` asks for it.
+ *
+ *     lock -> first fetch -> follow -> (a request) last fetch -> verify -> serve, with the same lock
+ *                               \-> SIGTERM, SIGINT, SIGHUP: ends, and another start continues
+ *
+ * (1) Only a request promotes: no time, no silence of the copy, no restart.
+ */
+import { constants } from "node:os";
+import { systemClock } from "../../../kernel/clock.ts";
+import type { Log } from "../../../kernel/log.ts";
+import { NewerFormat } from "../../../persistence/errors.ts";
+import { UnusableCopy } from "../../../replication/errors.ts";
+import type { FollowedCopy } from "../../../replication/follow/followed-copy.ts";
+import { Follower, LastFetchFailed } from "../../../replication/follow/follower.ts";
+import { NotFollowing } from "../../../replication/follow/promotion.ts";
+import type { ObjectStore } from "../../../replication/objects/object-store.ts";
+import { readCertificate } from "../../listeners/certificate.ts";
+import { directoryRefusal, StartRefusal } from "../../refusal.ts";
+import { runServer } from "../../run-server.ts";
+import { respPlan, tlsPlan } from "../../settings/plan.ts";
+import type { RunSettings } from "../../settings/run-settings.ts";
+import { formatFor, stderrLog } from "../../stderr.ts";
+import { noteFromCommandLine } from "../../tenants/audit-log.ts";
+import { resolveTenants } from "../../tenants/tokens.ts";
+import { reportBytes } from "../progress.ts";
+import { followedPath, lockFollowed, nameOf, openFollowed, promoteFollowed } from "./followed-directory.ts";
+import {
+  type PromotionRequest,
+  readRequest,
+  removePromotionFiles,
+  removeRequest,
+  writeAnswer,
+} from "./promotion-files.ts";
+
+export interface FollowOptions {
+  readonly address: string;
+  /** Between two looks at the copy. */
+  readonly intervalMs: number;
+  readonly version: string;
+  readonly print: (line: string) => void;
+}
+
+const STOP_SIGNALS = ["SIGTERM", "SIGINT", "SIGHUP"] as const;
+/** How often a request is looked for. */
+const LOOK_MS = 250;
+
+/** Resolves when the process serves. Rejects with a `StartRefusal`. */
+export async function follow(run: RunSettings, { address, intervalMs, version, print }: FollowOptions): Promise<void> {
+  const directory = followedPath(run);
+  assertServable(run);
+  const lock = await lockFollowed(directory, run.origins.dataDirectory.place);
+  const log = stderrLog(run.settings.logLevel, formatFor(run.settings.logFormat));
+  const stop = { isWanted: false, now: (): void => {} };
+  const unhandle = onStopSignals(stop, log);
+  try {
+    lock.watch({ log, onLost: () => process.exit(1) });
+    removePromotionFiles(directory);
+    const following = await openFollowing({ run, address, directory, intervalMs, log, stop });
+    if (following === undefined) return;
+    print(`following ${following.name} in ${directory}: larder promote ${directory} makes it the server`);
+    if (!(await following.untilPromoted())) return;
+    unhandle();
+    await runServer(run, { version, lock });
+  } catch (fault) {
+    lock.release();
+    throw directoryRefusal(fault, directory, run.origins.dataDirectory.place);
+  } finally {
+    if (stop.isWanted) {
+      lock.release();
+      log.info("stopped");
+      process.exit(0);
+    }
+  }
+}
+
+interface Stop {
+  isWanted: boolean;
+  /** Ends what is under way. */
+  now: () => void;
+}
+
+function onStopSignals(stop: Stop, log: Log): () => void {
+  const onSignal = (signal: NodeJS.Signals): void => {
+    if (stop.isWanted) process.exit(128 + constants.signals[signal]);
+    log.info("stopping", { signal });
+    stop.isWanted = true;
+    stop.now();
+  };
+  for (const signal of STOP_SIGNALS) process.on(signal, onSignal);
+  return () => {
+    for (const signal of STOP_SIGNALS) process.removeListener(signal, onSignal);
+  };
+}
+
+/** Throws a `StartRefusal` for what would refuse the server: the day on which it is needed is a bad one to learn it. */
+function assertServable(run: RunSettings): void {
+  const { problems } = resolveTenants(run, {});
+  if (problems.length > 0) throw new StartRefusal(problems.join("\n"), 2);
+  for (const tls of [tlsPlan(run), run.settings.respPort === undefined ? undefined : respPlan(run).tls])
+    if (tls !== undefined) readCertificate(tls);
+}
+
+interface FollowingOptions {
+  readonly run: RunSettings;
+  readonly address: string;
+  readonly directory: string;
+  readonly intervalMs: number;
+  readonly log: Log;
+  readonly stop: Stop;
+}
+
+/** Fetches for the first time. Undefined: the process was told to stop. */
+async function openFollowing(options: FollowingOptions): Promise<Following | undefined> {
+  const { run, stop } = options;
+  let following: Following | undefined;
+  const fault = await reportBytes(run, async (onBytes) => {
+    let isFirst = true;
+    following = new Following(options, {
+      ...(await openFollowed(run, {
+        ...options,
+        onBytes: (...progress) => {
+          if (isFirst) onBytes(...progress);
+        },
+      })),
+    });
+    stop.now = () => void following?.close();
+    const failure = await following.fetchFirst();
+    isFirst = false;
+    return failure;
+  });
+  if (stop.isWanted) {
+    await following?.close();
+    return undefined;
+  }
+  // These do not pass: the copy is not one that this directory or this version can follow.
+  if (fault instanceof UnusableCopy || fault instanceof NewerFormat) {
+    await following?.close();
+    throw new StartRefusal(fault.message, 1, { cause: fault });
+  }
+  return following;
+}
+
+class Following {
+  readonly name: string;
+  readonly #options: FollowingOptions;
+  readonly #copy: FollowedCopy;
+  readonly #store: ObjectStore;
+  readonly #follower: Follower;
+  #cancel: () => void = () => {};
+  #closing: Promise<void> | undefined;
+
+  constructor(
+    options: FollowingOptions,
+    { copy, store, name }: { readonly copy: FollowedCopy; readonly store: ObjectStore; readonly name: string },
+  ) {
+    const { log, intervalMs } = options;
+    this.#options = options;
+    this.#copy = copy;
+    this.#store = store;
+    this.name = name;
+    this.#follower = new Follower({ copy, store, clock: systemClock, log, intervalMs });
+  }
+
+  /** Returns why it failed; it is tried again. */
+  fetchFirst(): Promise<unknown> {
+    return this.#follower.attempt();
+  }
+
+  close(): Promise<void> {
+    this.#closing ??= this.#close();
+    return this.#closing;
+  }
+
+  async #close(): Promise<void> {
+    this.#cancel();
+    await this.#follower.close();
+    await this.#store.close();
+  }
+
+  /** Follows. False: the process was told to stop. */
+  async untilPromoted(): Promise<boolean> {
+    const { directory, stop } = this.#options;
+    const stopped = Promise.withResolvers<undefined>();
+    stop.now = () => {
+      this.#cancel();
+      stopped.resolve(undefined);
+    };
+    if (stop.isWanted) stop.now();
+    for (;;) {
+      this.#follower.start();
+      const request = await Promise.race([this.#nextRequest(), stopped.promise]);
+      if (request === undefined) {
+        await this.close();
+        return false;
+      }
+      removeRequest(directory);
+      if (await this.#promote(request)) return true;
+    }
+  }
+
+  /** keeps (1) */
+  async #nextRequest(): Promise<PromotionRequest> {
+    for (;;) {
+      const request = readRequest(this.#options.directory);
+      if (request !== undefined) return request;
+      await new Promise<void>((resolve) => {
+        this.#cancel = systemClock.after(LOOK_MS, resolve);
+      });
+    }
+  }
+
+  /** False: the directory follows as before. */
+  async #promote({ id, withinMs }: PromotionRequest): Promise<boolean> {
+    const { run, directory, log } = this.#options;
+    log.info("a promotion is asked for");
+    try {
+      if (withinMs > 0) await this.#follower.finish(withinMs);
+      else await this.#follower.close();
+      const lines = await reportBytes(run, (onBytes) => promoteFollowed(directory, this.#copy.record, onBytes));
+      noteFromCommandLine(run, "promote", nameOf(this.#copy.record));
+      for (const line of lines) log.info("promoted", { line });
+      writeAnswer(directory, { id, outcome: "promoted", lines });
+      await this.close();
+      return true;
+    } catch (fault) {
+      const reason = refusalText(fault, this.#copy.record.areas);
+      if (reason === undefined) throw fault;
+      log.error("the directory is not promoted, and follows as before", { reason });
+      writeAnswer(directory, { id, outcome: "refused", lines: [reason] });
+      return false;
+    }
+  }
+}
+
+/** Why a promotion is refused, for the operator; undefined: the error is of another kind. */
+export function refusalText(fault: unknown, areas: readonly { readonly completeToMs: number }[]): string | undefined {
+  if (fault instanceof NotFollowing || fault instanceof UnusableCopy) return fault.message;
+  if (!(fault instanceof LastFetchFailed)) return undefined;
+  const toMs = Math.min(...areas.map(({ completeToMs }) => completeToMs));
+  const has = areas.length === 0 ? "it has nothing yet" : `it is complete to ${new Date(toMs).toISOString()}`;
+  return `The newest state of the copy was not fetched in time (${fault.message}), and nothing is promoted; ${has}. Try again with a longer --within, or with --now to go without the rest`;
+}
