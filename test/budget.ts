@@ -93,6 +93,14 @@ export const budgets: readonly Budget[] = [
     proofCount: 1,
   },
   {
+    suite: "follow-lives",
+    unit: "lives of a follower of a copy",
+    files: ["test/simulation/replication/follow-lives.test.ts"],
+    testMs: 250,
+    proofCount: 1_000,
+    goal: 50_000,
+  },
+  {
     suite: "cluster-nodes",
     unit: "simulated lives of clusters",
     files: ["test/simulation/cluster/nodes/nodes.test.ts"],

@@ -9,7 +9,8 @@
  * (1) The record never says more than what is durable, and its areas are at places that
  *     the copy had. It is written after the segments and before a newer snapshot gets
  *     its name, so a promotion can always cut the segments at the recorded places.
- * (2) What the state does not need is removed last.
+ * (2) What the state does not need is removed after the record says that it is whole, or
+ *     before, if the files are not a whole state anyway.
  * (3) In a generation the places only move forwards: a copy that seems to have less, as
  *     with lists that lag, changes nothing.
  */
@@ -167,9 +168,9 @@ export class FollowedCopy {
   }
 
   #assertForwards({ generation }: GenerationView, plans: readonly AreaPlan[]): void {
-    const { phase, generation: before, areas } = this.#record;
+    const { generation: before, areas } = this.#record;
     if (generation < before) throw new CopyBehind("all areas");
-    if (phase !== "following" || generation !== before) return;
+    if (generation > before) return;
     for (const place of areas) {
       const plan = plans.find(({ name }) => name === place.name);
       if (plan === undefined || isBefore(placeOf(plan), place)) throw new CopyBehind(place.name);
@@ -180,7 +181,7 @@ export class FollowedCopy {
     const { disk, directory, historyFile } = this.#options;
     // Only forwards, and from the place on, or the files are between two states for a time.
     const isContinued = plans.every(({ name, segments }) => {
-      const place = this.#record.areas.find((each) => each.name === name);
+      const place = this.#recorded(name);
       return place !== undefined && (segments[0]?.number ?? 0) <= place.segment;
     });
     if (this.#record.phase === "waiting" || !isContinued)
@@ -205,17 +206,30 @@ export class FollowedCopy {
     const areas = plans.map((plan) => [this.#areas.get(plan.name) as FollowedArea, plan] as const);
     for (const [area, plan] of areas) await area.fetchSegments(store, plan, replacing);
     const { generation, begin } = view;
-    const places = plans.map((plan) => ({ name: plan.name, ...placeOf(plan), completeToMs: plan.completeToMs }));
+    const places = plans.map((plan) => {
+      const before = this.#record.generation === generation ? this.#recorded(plan.name)?.completeToMs : undefined;
+      // A part may have proven more than the objects that replaced it.
+      return { name: plan.name, ...placeOf(plan), completeToMs: Math.max(plan.completeToMs, before ?? 0) };
+    });
     const reached = { generation, directory: begin.directory, format: begin.format, areas: places };
+    const remove = async (): Promise<void> => {
+      for (const [area, plan] of areas) await area.removeOthers(plan);
+    };
     if (this.#record.phase === "following") await this.#write(reached); // keeps (1)
     for (const [area, plan] of areas) await area.fetchWhole(store, plan, replacing);
     const tokens = await this.#fetchTokens(store, view);
+    // A snapshot of another history of an area must not be taken for one of this.
+    if (this.#record.phase === "fetching") await remove();
     await this.#write({
       ...reached,
       ...{ phase: "following", tokens, checkedAtMs: this.#options.clock.nowMs(), problem: "" },
     });
-    for (const [area, plan] of areas) await area.removeOthers(plan); // keeps (2)
+    await remove(); // keeps (2)
     this.#generation = generation;
+  }
+
+  #recorded(area: string): FollowedPlace | undefined {
+    return this.#record.areas.find(({ name }) => name === area);
   }
 
   async #fetchTokens(store: ObjectStore, { tokens, begin }: GenerationView): Promise<FollowRecord["tokens"]> {

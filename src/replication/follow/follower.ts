@@ -23,10 +23,12 @@ export interface FollowerOptions {
   readonly log: Log;
   /** Between two looks at the store. */
   readonly intervalMs: number;
+  /** Between two whole passes; absent: `PLAN_MS`. */
+  readonly planMs?: number;
 }
 
 /** How often the newest state is planned as a whole: then snapshots, tokens and the log of messages are fetched too. */
-export const PLAN_MS = 5 * 60_000;
+const PLAN_MS = 5 * 60_000;
 /** A server proves every five minutes that its copy is complete. */
 export const STALE_MS = 15 * 60_000;
 const PAUSE_MS_MAX = 60_000;
@@ -123,11 +125,11 @@ export class Follower {
   }
 
   async #attempt(): Promise<unknown> {
-    const { copy, store, clock } = this.#options;
+    const { copy, store, clock, planMs = PLAN_MS } = this.#options;
     const attempt = new EndableStore(store);
     this.#current = attempt;
     const nowMs = clock.monotonicMs();
-    const isPlanned = this.#failureCount > 0 || nowMs - this.#plannedAtMs >= PLAN_MS;
+    const isPlanned = this.#failureCount > 0 || nowMs - this.#plannedAtMs >= planMs;
     try {
       const outcome = await (isPlanned ? copy.fetchAll(attempt) : copy.fetchNew(attempt));
       if (isPlanned) this.#plannedAtMs = nowMs;
