@@ -255,7 +255,7 @@ export const budgets: readonly Budget[] = [
   },
   {
     suite: "copy-kill-rounds",
-    unit: "kill -9 rounds of the real program, each restored from its copy",
+    unit: "kill -9 rounds of the real program, each restored from its copy or promoted from a follower of it",
     files: ["test/simulation/kill/copy/copy-kill-rounds.test.ts"],
     testMs: 0,
     proofCount: 40,

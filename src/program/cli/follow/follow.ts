@@ -67,6 +67,7 @@ export async function follow(run: RunSettings, { address, intervalMs, version, p
     lock.release();
     throw directoryRefusal(fault, directory, run.origins.dataDirectory.place);
   } finally {
+    unhandle();
     if (stop.isWanted) {
       lock.release();
       log.info("stopped");

@@ -1,9 +1,9 @@
 /**
  * kill -9 against a real server that copies its data directory. Each round goes on
- * from what the copy restored, so each restored directory is also served, written
- * and copied again.
+ * from what the copy restored, or what a follower of it was promoted to, so each of
+ * these directories is also served, written and copied again.
  *
- * (1) A restored area has every write that was acknowledged before the time to which the copy calls it complete.
+ * (1) A restored or promoted area has every write that was acknowledged before the time to which the copy calls it complete.
  * (2) It has the first writes of the journal without a gap: what came later is lost as a whole.
  */
 import assert from "node:assert/strict";
@@ -16,7 +16,14 @@ import { type Random, seededRandom } from "../../../../src/kernel/random.ts";
 import { allowanceOf, spending } from "../../../budget.ts";
 import { runHere } from "../../../harness/command-runner.ts";
 import { seedFrom } from "../../../harness/seed.ts";
-import { oneThread, type RunningProgram, startProgram } from "../../../program/program-process.ts";
+import {
+  anyPorts,
+  oneThread,
+  type ProgramProcess,
+  type RunningProgram,
+  spawnProgram,
+  startProgram,
+} from "../../../program/program-process.ts";
 import { ADMIN, untilCopy } from "../../../program/replication/copied-program.ts";
 
 const TOKEN = "token-of-the-kill-rounds";
@@ -59,7 +66,7 @@ async function writeUntilKilled(server: RunningProgram, counts: readonly number[
   return ledger;
 }
 
-test("what a copy calls complete is there to the last frame after kill -9 and a restore elsewhere", async (context) => {
+test("what a copy calls complete is there to the last frame after kill -9 and a restore or a promotion elsewhere", async (context) => {
   const seed = seedFrom("LARDER_COPY_KILL_SEED", 1_000_000);
   context.diagnostic(`SEED=${seed}`);
   const random = seededRandom(seed);
@@ -88,14 +95,17 @@ test("what a copy calls complete is there to the last frame after kill -9 and a 
       );
     // Before a first copy has begun, nothing can be restored.
     if (round === 0) await untilCopy(server, ({ phase }) => phase === "copying");
+    const next = join(root, String(round + 1));
+    await using follower = round % 2 === 1 ? await startFollower(address, next) : undefined;
     const ledger = await writeUntilKilled(server, counts, random);
     rmSync(directory, { recursive: true, force: true, maxRetries: 5 });
-    directory = join(root, String(round + 1));
-    const { code, output, log } = await runHere(["restore", address, directory]);
+    directory = next;
+    const words = follower === undefined ? ["restore", address, directory] : ["promote", directory];
+    const { code, output, log } = await runHere(words);
     assert.equal(code, 0, `SEED=${seed}, round ${round}: ${log}`);
     const completeToMs = Date.parse(/^store: .*; complete to (\S+)$/m.exec(output)?.[1] ?? "");
     assert.ok(completeToMs > 0, output);
-    counts = await restoredCounts(directory);
+    counts = follower === undefined ? await restoredCounts(directory) : await promotedCounts(follower);
     for (const [writer, { acknowledged }] of ledger.entries()) {
       const promised = acknowledged.findLast(({ atMs }) => atMs < completeToMs)?.count ?? 0;
       const count = counts[writer] ?? 0;
@@ -115,6 +125,25 @@ async function restoredCounts(directory: string): Promise<readonly number[]> {
     args: ["--data-dir", directory, ...oneThread],
     env: { LARDER_STORE_TOKEN: TOKEN },
   });
+  return countsOf(server);
+}
+
+async function startFollower(address: string, directory: string): Promise<ProgramProcess> {
+  const follower = spawnProgram(["follow", address, directory, "--interval", "1s", ...oneThread], {
+    env: { ...anyPorts, LARDER_STORE_TOKEN: TOKEN },
+  });
+  await follower.untilPrinted(/^following /m);
+  return follower;
+}
+
+/** The lengths of the lists that a follower serves. It ends. */
+async function promotedCounts(follower: ProgramProcess): Promise<readonly number[]> {
+  const counts = await countsOf(await follower.untilRunning());
+  assert.deepEqual(await follower.stop(), { code: 0, signal: null });
+  return counts;
+}
+
+async function countsOf(server: RunningProgram): Promise<readonly number[]> {
   const lengths = Array.from({ length: WRITERS }, (_, writer) => command(server, ["LLEN", `list-${writer}`]));
   return (await Promise.all(lengths)).map(Number);
 }

@@ -1,0 +1,128 @@
+/** `larder follow` and `larder promote` from outside. */
+import assert from "node:assert/strict";
+import { existsSync, mkdirSync, readFileSync, renameSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { test } from "node:test";
+import { systemClock } from "../../../src/kernel/clock.ts";
+import { runHere } from "../../harness/command-runner.ts";
+import { anyPorts, oneThread, spawnProgram } from "../program-process.ts";
+import { KEY, placesOf, send, startCopied, tokensOf, untilComplete } from "./copied-program.ts";
+
+const timeout = 60_000;
+const env = { LARDER_REPLICATE_KEY: KEY };
+const LOOK_MS = 50;
+const LOOKS_MAX = 600;
+
+interface FollowStatus {
+  readonly state: string;
+  readonly following?: {
+    readonly phase: string;
+    readonly areas: readonly { readonly area: string; readonly completeTo: string }[];
+  };
+  readonly reasons: readonly string[];
+}
+
+/** The status of a directory when it is as wanted. */
+async function untilStatus(directory: string, isWanted: (status: FollowStatus) => boolean): Promise<FollowStatus> {
+  for (let looks = 0; ; looks += 1) {
+    const { output } = await runHere(["status", "--data-dir", directory, "--json"]);
+    const status = JSON.parse(output) as FollowStatus;
+    if (isWanted(status)) return status;
+    assert.ok(looks < LOOKS_MAX, output);
+    await new Promise<void>((resolve) => void systemClock.after(LOOK_MS, resolve));
+  }
+}
+
+test("a follower waits for a copy, keeps up with it, and serves with the tokens of its server when it is told", {
+  timeout,
+}, async (context) => {
+  const { data, restored, address } = placesOf(context);
+  const words = ["follow", address, restored, "--interval", "1s", "--log-format", "json", ...oneThread];
+  await using follower = spawnProgram(words, { env: { ...anyPorts, ...env } });
+  await follower.untilPrinted(/"event":"the copy has nothing yet: the directory waits/);
+  const early = await runHere(["promote", restored, "--now"]);
+  assert.equal(early.code, 1);
+  assert.match(early.log, /has nothing to promote: nothing was fetched from the copy yet/);
+
+  await using server = await startCopied(data, address, { args: oneThread, env });
+  const tokens = tokensOf(server);
+  await send(server, tokens, { area: "store", path: "/set/value/1" });
+  await untilComplete(server);
+  await follower.untilPrinted(/"event":"the directory has caught up with the copy","generation":1/);
+  const refused = await runHere(["check", "--data-dir", restored]);
+  assert.match(refused.output, /^problem: .*follows the copy file:.* and is no data directory yet: larder promote /m);
+  await send(server, tokens, { area: "store", path: "/set/value/2" });
+  await untilComplete(server);
+  await server.kill();
+
+  const { code, output, log } = await runHere(["promote", restored]);
+  assert.equal(code, 0, log);
+  assert.match(output, /^promoted .*, which followed generation 1 of file:.*\nstore: \d+ frames .*; complete to 20/);
+  assert.match(output, /^state +ready$/m);
+  const promoted = await follower.untilRunning();
+  assert.deepEqual(await send(promoted, tokens, { area: "store", path: "/get/value" }), { result: "2" });
+  assert.equal(existsSync(join(restored, "follow.json")), false);
+  const again = await runHere(["promote", restored]);
+  assert.match(again.log, /is a data directory already: start larder serve/);
+  assert.deepEqual(await follower.stop(), { code: 0, signal: null });
+});
+
+test("a follower that was stopped leaves a directory that larder promote makes a data directory, also without its store", {
+  timeout,
+}, async (context) => {
+  const { data, restored, copy, address } = placesOf(context);
+  await using server = await startCopied(data, address, { args: oneThread, env });
+  const tokens = tokensOf(server);
+  await send(server, tokens, { area: "store", path: "/set/value/1" });
+  await untilComplete(server);
+  const words = ["follow", address, restored, "--interval", "1s", "--log-format", "json"];
+  await using follower = spawnProgram(words, { env: { ...anyPorts, ...env } });
+  await untilStatus(restored, ({ state, reasons }) => state === "following" && reasons.length === 0);
+  assert.deepEqual(await follower.stop(), { code: 0, signal: null });
+  const stopped = await runHere(["status", "--data-dir", restored]);
+  assert.equal(stopped.code, 1);
+  assert.match(stopped.output, /^state +not running, no larder follow runs on the directory$/m);
+  assert.deepEqual(await server.stop(), { code: 0, signal: null });
+
+  const away = `${copy}-away`;
+  renameSync(copy, away);
+  const refused = await runHere(["promote", restored, "--within", "1s"], env);
+  assert.equal(refused.code, 1);
+  assert.match(refused.log, /copy.*does not exist|The newest state of the copy was not fetched in time/);
+  const { code, output, log } = await runHere(["promote", restored, "--now"]);
+  assert.equal(code, 0, log);
+  assert.match(output, /^start it with: larder serve --data-dir /m);
+  const verified = await runHere(["verify", restored]);
+  assert.equal(verified.code, 0, verified.log);
+  assert.equal(readFileSync(join(restored, "tokens.json"), "utf8"), readFileSync(join(data, "tokens.json"), "utf8"));
+});
+
+test("follow refuses a directory with other files, a data directory, and a wrong address", async (context) => {
+  const { data, restored, address } = placesOf(context);
+  mkdirSync(data);
+  writeFileSync(join(data, "notes.txt"), "");
+  const foreign = await runHere(["follow", address, data]);
+  assert.deepEqual(
+    [foreign.code, foreign.log.includes("is not empty (notes.txt): follow the copy into a new")],
+    [1, true],
+  );
+  writeFileSync(join(data, "format"), "larder data directory, format 1\n");
+  const used = await runHere(["follow", address, data]);
+  assert.deepEqual([used.code, used.log.includes("is a data directory, which cannot follow")], [1, true]);
+  const wrong = await runHere(["follow", "ftp://host/copy", restored]);
+  assert.equal(wrong.code, 2);
+  assert.match(wrong.log, /The address must begin with s3:\/\/ or file/);
+  const none = await runHere(["promote", restored]);
+  assert.match(none.log, /does not follow a copy: larder follow makes and updates such a directory/);
+});
+
+for (const [words, problem] of [
+  [["follow", "file:///copy", "/x", "--interval", "1ms"], /^larder: --interval: "1ms" is not a time from 1s to 1h/],
+  [["promote", "/x", "--within", "soon"], /^larder: --within: "soon" is not a time/],
+  [["promote", "/x", "--now", "--within", "5s"], /--now does not read the store, so --within has no effect/],
+] as const)
+  test(`${words.join(" ")} is refused`, async () => {
+    const { code, log } = await runHere(words);
+    assert.equal(code, 2);
+    assert.match(log, problem);
+  });
