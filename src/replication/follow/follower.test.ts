@@ -112,13 +112,15 @@ test("the last reading has what was copied until then, and names what the store 
   assert.equal(copy.record.areas[0]?.offset, server.area.journal.syncedLocation.offset);
 });
 
-test("closing ends an attempt that waits for a store that never answers", async () => {
+test("closing ends an attempt that waits for a store that never answers, and the one after it", async () => {
   const server = await copiedServer(await dataDisk());
   const { follower, trouble } = await followed(server);
   trouble.kind = "silent";
+  const first = follower.attempt();
   follower.start();
   await turns();
   await follower.close();
+  assert.equal(((await first) as Error).name, "AttemptEnded");
   trouble.kind = "none";
   assert.equal(await follower.attempt(), undefined);
 });
@@ -140,5 +142,20 @@ test("a copy that has nothing new for a quarter of an hour is told once, and whe
     CAUGHT_UP,
     "the copy has something new again",
   ]);
+  await follower.close();
+});
+
+test("following an idle area makes two lists every ten seconds, and a few requests more for each of twelve plans an hour", async () => {
+  const server = await copiedServer(await dataDisk());
+  await append(server, "a");
+  await server.clock.advanceAsync(10 * 60_000, turns);
+  const { follower } = await followed(server);
+  follower.start();
+  await turns();
+  await server.copier.close({ withinMs: 1 });
+  const before = { ...server.store.calls };
+  await server.clock.advanceAsync(60 * 60_000, turns);
+  const { list, get } = server.store.calls;
+  assert.deepEqual([list - before.list, get - before.get], [744, 36]);
   await follower.close();
 });

@@ -53,6 +53,7 @@ export class Follower {
   #turn: Promise<unknown> = Promise.resolve();
   #wake: () => void = () => {};
   #isRunning = false;
+  #isClosing = false;
   #loop: Promise<void> = Promise.resolve();
   #failureCount = 0;
   #plannedAtMs = Number.NEGATIVE_INFINITY;
@@ -80,10 +81,12 @@ export class Follower {
   /** Ends everything. keeps (2) */
   async close(): Promise<void> {
     this.#isRunning = false;
+    this.#isClosing = true;
     this.#current?.end();
     this.#wake();
     await this.#turn;
     await this.#loop;
+    this.#isClosing = false;
   }
 
   /**
@@ -127,6 +130,7 @@ export class Follower {
   async #attempt(): Promise<unknown> {
     const { copy, store, clock, planMs = PLAN_MS } = this.#options;
     const attempt = new EndableStore(store);
+    if (this.#isClosing) attempt.end();
     this.#current = attempt;
     const nowMs = clock.monotonicMs();
     const isPlanned = this.#failureCount > 0 || nowMs - this.#plannedAtMs >= planMs;

@@ -10,6 +10,7 @@
 import { constants } from "node:os";
 import { systemClock } from "../../../kernel/clock.ts";
 import type { Log } from "../../../kernel/log.ts";
+import type { OnBytes } from "../../../persistence/byte-progress.ts";
 import { NewerFormat } from "../../../persistence/errors.ts";
 import { UnusableCopy } from "../../../replication/errors.ts";
 import type { FollowedCopy } from "../../../replication/follow/followed-copy.ts";
@@ -57,8 +58,7 @@ export async function follow(run: RunSettings, { address, intervalMs, version, p
   try {
     lock.watch({ log, onLost: () => process.exit(1) });
     removePromotionFiles(directory);
-    const following = await openFollowing({ run, address, directory, intervalMs, log, stop });
-    if (following === undefined) return;
+    const following = await Following.open({ run, address, directory, intervalMs, log, stop });
     print(`following ${following.name} in ${directory}: larder promote ${directory} makes it the server`);
     if (!(await following.untilPromoted())) return;
     unhandle();
@@ -112,37 +112,6 @@ interface FollowingOptions {
   readonly stop: Stop;
 }
 
-/** Fetches for the first time. Undefined: the process was told to stop. */
-async function openFollowing(options: FollowingOptions): Promise<Following | undefined> {
-  const { run, stop } = options;
-  let following: Following | undefined;
-  const fault = await reportBytes(run, async (onBytes) => {
-    let isFirst = true;
-    following = new Following(options, {
-      ...(await openFollowed(run, {
-        ...options,
-        onBytes: (...progress) => {
-          if (isFirst) onBytes(...progress);
-        },
-      })),
-    });
-    stop.now = () => void following?.close();
-    const failure = await following.fetchFirst();
-    isFirst = false;
-    return failure;
-  });
-  if (stop.isWanted) {
-    await following?.close();
-    return undefined;
-  }
-  // These do not pass: the copy is not one that this directory or this version can follow.
-  if (fault instanceof UnusableCopy || fault instanceof NewerFormat) {
-    await following?.close();
-    throw new StartRefusal(fault.message, 1, { cause: fault });
-  }
-  return following;
-}
-
 class Following {
   readonly name: string;
   readonly #options: FollowingOptions;
@@ -151,8 +120,10 @@ class Following {
   readonly #follower: Follower;
   #cancel: () => void = () => {};
   #closing: Promise<void> | undefined;
+  /** While the first fetch is under way. */
+  #onBytes: OnBytes | undefined;
 
-  constructor(
+  private constructor(
     options: FollowingOptions,
     { copy, store, name }: { readonly copy: FollowedCopy; readonly store: ObjectStore; readonly name: string },
   ) {
@@ -164,9 +135,10 @@ class Following {
     this.#follower = new Follower({ copy, store, clock: systemClock, log, intervalMs });
   }
 
-  /** Returns why it failed; it is tried again. */
-  fetchFirst(): Promise<unknown> {
-    return this.#follower.attempt();
+  static async open(options: FollowingOptions): Promise<Following> {
+    const onBytes: OnBytes = (...progress) => following.#onBytes?.(...progress);
+    const following: Following = new Following(options, await openFollowed(options.run, { ...options, onBytes }));
+    return following;
   }
 
   close(): Promise<void> {
@@ -180,7 +152,7 @@ class Following {
     await this.#store.close();
   }
 
-  /** Follows. False: the process was told to stop. */
+  /** Follows. False: the process was told to stop. Rejects with a `StartRefusal` if the copy can never be followed here. */
   async untilPromoted(): Promise<boolean> {
     const { directory, stop } = this.#options;
     const stopped = Promise.withResolvers<undefined>();
@@ -189,9 +161,17 @@ class Following {
       stopped.resolve(undefined);
     };
     if (stop.isWanted) stop.now();
+    // A directory that is only compared again can be promoted meanwhile.
+    const refused = this.#fetchFirst();
+    refused.catch(() => {}); // It may be handled too late, after a stop.
     for (;;) {
       this.#follower.start();
-      const request = await Promise.race([this.#nextRequest(), stopped.promise]);
+      const request = await Promise.race([this.#nextRequest(), stopped.promise, refused]).catch(
+        async (fault: unknown) => {
+          await this.close();
+          throw fault;
+        },
+      );
       if (request === undefined) {
         await this.close();
         return false;
@@ -199,6 +179,19 @@ class Following {
       removeRequest(directory);
       if (await this.#promote(request)) return true;
     }
+  }
+
+  /** Rejects with a `StartRefusal` for a reason that does not pass; otherwise it never resolves, as the loop tries again. */
+  async #fetchFirst(): Promise<never> {
+    const fault = await reportBytes(this.#options.run, async (onBytes) => {
+      this.#onBytes = onBytes;
+      const failure = await this.#follower.attempt();
+      this.#onBytes = undefined;
+      return failure;
+    });
+    if (fault instanceof UnusableCopy || fault instanceof NewerFormat)
+      throw new StartRefusal(fault.message, 1, { cause: fault });
+    return new Promise<never>(() => {});
   }
 
   /** keeps (1) */
