@@ -1,45 +1,24 @@
 /** `larder follow` and `larder promote` from outside. */
 import assert from "node:assert/strict";
-import { existsSync, mkdirSync, readFileSync, renameSync, writeFileSync } from "node:fs";
+import { cpSync, existsSync, mkdirSync, readFileSync, renameSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
-import { systemClock } from "../../../src/kernel/clock.ts";
 import { runHere } from "../../harness/command-runner.ts";
 import { anyPorts, oneThread, spawnProgram } from "../program-process.ts";
 import { KEY, placesOf, send, startCopied, tokensOf, untilComplete } from "./copied-program.ts";
 
 const timeout = 60_000;
 const env = { LARDER_REPLICATE_KEY: KEY };
-const LOOK_MS = 50;
-const LOOKS_MAX = 600;
 
-interface FollowStatus {
-  readonly state: string;
-  readonly following?: {
-    readonly phase: string;
-    readonly areas: readonly { readonly area: string; readonly completeTo: string }[];
-  };
-  readonly reasons: readonly string[];
-}
-
-/** The status of a directory when it is as wanted. */
-async function untilStatus(directory: string, isWanted: (status: FollowStatus) => boolean): Promise<FollowStatus> {
-  for (let looks = 0; ; looks += 1) {
-    const { output } = await runHere(["status", "--data-dir", directory, "--json"]);
-    const status = JSON.parse(output) as FollowStatus;
-    if (isWanted(status)) return status;
-    assert.ok(looks < LOOKS_MAX, output);
-    await new Promise<void>((resolve) => void systemClock.after(LOOK_MS, resolve));
-  }
-}
-
-test("a follower waits for a copy, keeps up with it, and serves with the tokens of its server when it is told", {
+test("a follower waits for a copy, continues after a stop, and serves with the tokens of its server when it is told", {
   timeout,
 }, async (context) => {
-  const { data, restored, address } = placesOf(context);
+  const { data, restored, copy, address } = placesOf(context);
   const words = ["follow", address, restored, "--interval", "1s", "--log-format", "json", ...oneThread];
-  await using follower = spawnProgram(words, { env: { ...anyPorts, ...env } });
-  await follower.untilPrinted(/"event":"the copy has nothing yet: the directory waits/);
+  const startFollower = () => spawnProgram(words, { env: { ...anyPorts, ...env } });
+  const caughtUp = /"event":"the directory has caught up with the copy","generation":1/;
+  await using first = startFollower();
+  await first.untilPrinted(/"event":"the copy has nothing yet: the directory waits/);
   const early = await runHere(["promote", restored, "--now"]);
   assert.equal(early.code, 1);
   assert.match(early.log, /has nothing to promote: nothing was fetched from the copy yet/);
@@ -48,54 +27,54 @@ test("a follower waits for a copy, keeps up with it, and serves with the tokens 
   const tokens = tokensOf(server);
   await send(server, tokens, { area: "store", path: "/set/value/1" });
   await untilComplete(server);
-  await follower.untilPrinted(/"event":"the directory has caught up with the copy","generation":1/);
+  await first.untilPrinted(caughtUp);
+  const status = await runHere(["status", "--data-dir", restored, "--json"]);
+  assert.equal(status.code, 0, status.output);
+  assert.match(
+    status.output,
+    /"state": "following"[\s\S]*"phase": "following"[\s\S]*"area": "store",\s+"completeTo": "20/,
+  );
+  assert.deepEqual(await first.stop(), { code: 0, signal: null });
+  const stopped = await runHere(["status", "--data-dir", restored]);
+  assert.equal(stopped.code, 1);
+  assert.match(stopped.output, /^state +not running, no larder follow runs on the directory$/m);
   const refused = await runHere(["check", "--data-dir", restored]);
   assert.match(refused.output, /^problem: .*follows the copy file:.* and is no data directory yet: larder promote /m);
+
+  cpSync(restored, `${restored}-here`, { recursive: true });
+  await using second = startFollower();
+  await second.untilPrinted(caughtUp);
   await send(server, tokens, { area: "store", path: "/set/value/2" });
   await untilComplete(server);
   await server.kill();
+  await promoteHere(`${restored}-here`, { copy, data });
 
   const { code, output, log } = await runHere(["promote", restored]);
   assert.equal(code, 0, log);
   assert.match(output, /^promoted .*, which followed generation 1 of file:.*\nstore: \d+ frames .*; complete to 20/);
   assert.match(output, /^state +ready$/m);
-  const promoted = await follower.untilRunning();
+  const promoted = await second.untilRunning();
   assert.deepEqual(await send(promoted, tokens, { area: "store", path: "/get/value" }), { result: "2" });
   assert.equal(existsSync(join(restored, "follow.json")), false);
   const again = await runHere(["promote", restored]);
   assert.match(again.log, /is a data directory already: start larder serve/);
-  assert.deepEqual(await follower.stop(), { code: 0, signal: null });
+  assert.deepEqual(await second.stop(), { code: 0, signal: null });
 });
 
-test("a follower that was stopped leaves a directory that larder promote makes a data directory, also without its store", {
-  timeout,
-}, async (context) => {
-  const { data, restored, copy, address } = placesOf(context);
-  await using server = await startCopied(data, address, { args: oneThread, env });
-  const tokens = tokensOf(server);
-  await send(server, tokens, { area: "store", path: "/set/value/1" });
-  await untilComplete(server);
-  const words = ["follow", address, restored, "--interval", "1s", "--log-format", "json"];
-  await using follower = spawnProgram(words, { env: { ...anyPorts, ...env } });
-  await untilStatus(restored, ({ state, reasons }) => state === "following" && reasons.length === 0);
-  assert.deepEqual(await follower.stop(), { code: 0, signal: null });
-  const stopped = await runHere(["status", "--data-dir", restored]);
-  assert.equal(stopped.code, 1);
-  assert.match(stopped.output, /^state +not running, no larder follow runs on the directory$/m);
-  assert.deepEqual(await server.stop(), { code: 0, signal: null });
-
-  const away = `${copy}-away`;
-  renameSync(copy, away);
-  const refused = await runHere(["promote", restored, "--within", "1s"], env);
+/** Without a process that follows, and while the store is away. */
+async function promoteHere(directory: string, { copy, data }: { copy: string; data: string }): Promise<void> {
+  renameSync(copy, `${copy}-away`);
+  const refused = await runHere(["promote", directory, "--within", "1s"], env);
   assert.equal(refused.code, 1);
-  assert.match(refused.log, /copy.*does not exist|The newest state of the copy was not fetched in time/);
-  const { code, output, log } = await runHere(["promote", restored, "--now"]);
+  assert.match(refused.log, /copy/);
+  const { code, output, log } = await runHere(["promote", directory, "--now"]);
   assert.equal(code, 0, log);
   assert.match(output, /^start it with: larder serve --data-dir /m);
-  const verified = await runHere(["verify", restored]);
+  const verified = await runHere(["verify", directory]);
   assert.equal(verified.code, 0, verified.log);
-  assert.equal(readFileSync(join(restored, "tokens.json"), "utf8"), readFileSync(join(data, "tokens.json"), "utf8"));
-});
+  assert.equal(readFileSync(join(directory, "tokens.json"), "utf8"), readFileSync(join(data, "tokens.json"), "utf8"));
+  renameSync(`${copy}-away`, copy);
+}
 
 test("follow refuses a directory with other files, a data directory, and a wrong address", async (context) => {
   const { data, restored, address } = placesOf(context);
