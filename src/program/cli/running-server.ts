@@ -7,7 +7,13 @@ import { existsSync, readFileSync } from "node:fs";
 import { join, resolve } from "node:path";
 import type { AdminAnswer, AdminCall } from "../../edge/admin/client.ts";
 import { DirectoryInUse } from "../../persistence/errors.ts";
-import { isUsedDirectory, parseTokensFile, readAdminAddress, readServing } from "../directory/data-directory.ts";
+import {
+  assertRestored,
+  isUsedDirectory,
+  parseTokensFile,
+  readAdminAddress,
+  readServing,
+} from "../directory/data-directory.ts";
 import { lockDirectory } from "../directory/directory-lock.ts";
 import { addressOf } from "../listeners/address.ts";
 import { StartRefusal } from "../refusal.ts";
@@ -22,6 +28,7 @@ const UNAUTHORIZED_STATUS = 401;
 export function usedDirectory({ settings, origins }: RunSettings): string {
   const directory = resolve(settings.dataDirectory ?? "");
   if (isUsedDirectory(directory)) return directory;
+  if (existsSync(directory)) assertRestored(directory);
   throw new StartRefusal(
     `No larder has used the data directory ${directory} yet: name the right directory with ${origins.dataDirectory.place}`,
   );

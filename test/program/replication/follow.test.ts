@@ -8,6 +8,7 @@ import { anyPorts, oneThread, spawnProgram } from "../program-process.ts";
 import { KEY, placesOf, send, startCopied, tokensOf, untilComplete } from "./copied-program.ts";
 
 const timeout = 60_000;
+const OTHER_KEY = Buffer.from(Array.from({ length: 32 }, (_, index) => 255 - 5 * index)).toString("base64");
 const env = { LARDER_REPLICATE_KEY: KEY };
 
 test("a follower waits for a copy, continues after a stop, and serves with the tokens of its server when it is told", {
@@ -41,12 +42,17 @@ test("a follower waits for a copy, continues after a stop, and serves with the t
   const refused = await runHere(["check", "--data-dir", restored]);
   assert.match(refused.output, /^problem: .*follows the copy file:.* and is no data directory yet: larder promote /m);
 
+  const backup = await runHere(["backup", `${restored}.tar`, "--data-dir", restored]);
+  assert.match(backup.log, /follows the copy file:/);
   cpSync(restored, `${restored}-here`, { recursive: true });
   await using second = startFollower();
   await second.untilPrinted(caughtUp);
   await send(server, tokens, { area: "store", path: "/set/value/2" });
   await untilComplete(server);
   await server.kill();
+  const otherKey = await runHere(["follow", address, `${restored}-other`], { LARDER_REPLICATE_KEY: OTHER_KEY });
+  assert.equal(otherKey.code, 1);
+  assert.match(otherKey.log, /its tokens were sealed with another key: set the same LARDER_REPLICATE_KEY/);
   await promoteHere(`${restored}-here`, { copy, data });
 
   const { code, output, log } = await runHere(["promote", restored]);

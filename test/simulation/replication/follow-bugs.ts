@@ -14,15 +14,6 @@ function without(isSkipped: (operation: Intercepted) => boolean): FollowBug {
 
 const isJournal = ({ path }: Intercepted): boolean => path.endsWith(".journal");
 
-/** Drafts have their final name. */
-function unfinishedNamed(disk: Disk): Disk {
-  const nameOf = (path: string): string => path.replace(/\.snapshot\.new$/, ".snapshot");
-  return {
-    ...without(({ kind, path }) => kind === "rename" && path.endsWith(".snapshot.new"))(disk),
-    open: (path, how, mode) => disk.open(nameOf(path), how, mode),
-  };
-}
-
 /** Each write of a segment is appended to it. */
 function appending(disk: Disk): Disk {
   return {
@@ -57,6 +48,8 @@ export const followBugs: Readonly<Record<string, FollowBug>> = {
   "keeps the snapshot of a former history": without(
     ({ kind, path }) => kind === "unlink" && path.endsWith(".snapshot"),
   ),
-  "gives a half-fetched snapshot its name": unfinishedNamed,
+  "gives a snapshot its name before its bytes are durable": without(
+    ({ kind, path }) => kind === "sync" && path.endsWith(".snapshot.new"),
+  ),
   "writes a part twice": appending,
 };

@@ -4,7 +4,8 @@
  * store fails, doubts, lags and loses what no restore needs.
  *
  * (1) At every moment the directory of the follower, as a kill or a power cut leaves it,
- *     is either refused by a promotion, or becomes a data directory.
+ *     is either refused by a promotion, or becomes a data directory. After a promotion that
+ *     ended at some step it is a data directory, or the next follower goes on.
  * (2) Each area of it has the state that the server of the recorded generation had at its
  *     position, with everything that was durable at the time to which the record calls it
  *     complete, and with its bodies.
@@ -17,11 +18,13 @@ import { type Random, seededRandom } from "../../../src/kernel/random.ts";
 import { nextTurn } from "../../../src/kernel/turn.ts";
 import { listAreaFiles } from "../../../src/persistence/area-files.ts";
 import { prepareDataDirectory } from "../../../src/persistence/data-directory.ts";
+import { SyncFailure } from "../../../src/persistence/journal/segment-writer.ts";
 import { readArea } from "../../../src/persistence/recovery.ts";
 import { NotFollowing, promoteDirectory } from "../../../src/replication/follow/promotion.ts";
 import { type FollowedPlace, type FollowRecord, readRecord } from "../../../src/replication/follow/record.ts";
 import { type RestoredArea, restoreCopy } from "../../../src/replication/restore.ts";
 import type { Allowance } from "../../budget.ts";
+import { dyingDisk, isDeath } from "../disk/intercepted-disk.ts";
 import { SimulatedDisk } from "../disk/simulated-disk.ts";
 import { runSeeds, type SeedViolation } from "../seeds.ts";
 import { AREAS, COPY_KEY, CopyLife, DATA, KEEP_MS } from "./copy-life.ts";
@@ -40,6 +43,8 @@ export interface FollowCounts {
   /** Directories that had nothing to promote yet, and those between two states. */
   refusals: number;
   between: number;
+  /** Promotions that ended at some step, after which a follower went on. */
+  interrupted: number;
   /** Promotions of a generation after the first one, and with a snapshot or a log of messages. */
   laterGenerations: number;
   withSnapshots: number;
@@ -61,7 +66,7 @@ type Texts = ReadonlyMap<string, ReadonlyMap<number, string>>;
 
 const NOTHING: FollowCounts = {
   ...{ lives: 0, sources: 0, restored: 0, snapshots: 0, promotions: 0, refusals: 0, between: 0 },
-  ...{ laterGenerations: 0, withSnapshots: 0, histories: 0 },
+  ...{ interrupted: 0, laterGenerations: 0, withSnapshots: 0, histories: 0 },
 };
 const ACTIONS_MIN = 1_000;
 const ACTIONS_MAX = 5_000;
@@ -206,11 +211,33 @@ class FollowRun {
     });
   }
 
-  #crashFollower(): void {
+  async #crashFollower(): Promise<void> {
     const life = this.#follower as FollowLife;
     const disk = this.#crashed(life);
     life.crash(this.#random);
-    this.#startFollower(disk);
+    // A source of its own: runs without it stay what they were.
+    const random = seededRandom(this.#wallMs % 2 ** 32);
+    const left = random.below(3) === 0 ? await this.#interruptedPromotion(disk, random) : undefined;
+    this.#startFollower(left ?? disk);
+  }
+
+  /** The disk after a promotion that ended at some step. Undefined: it was complete, or there was nothing to promote. */
+  async #interruptedPromotion(disk: SimulatedDisk, random: Random): Promise<SimulatedDisk | undefined> {
+    const own = disk.restarted({ seed: 1 });
+    const record = await readRecord(own, FOLLOWER);
+    if (record?.phase !== "following") return undefined;
+    const dying = dyingDisk(own, random.below(60));
+    const isDone = await promoteDirectory({ disk: dying, directory: FOLLOWER, record }).then(
+      () => true,
+      (error: unknown) => {
+        if (!isDeath(error instanceof SyncFailure ? error.cause : error)) throw error;
+        return false;
+      },
+    );
+    const left = random.below(2) === 0 ? own : own.afterPowerCut(random);
+    if (isDone || left.paths.includes(`${FOLLOWER}/format`)) return undefined;
+    this.#counts.interrupted += 1;
+    return left;
   }
 
   #crashed({ disk }: FollowLife): SimulatedDisk {
@@ -235,7 +262,7 @@ class FollowRun {
       this.#isLagging = !this.#isLagging && this.#random.below(2) === 0;
       this.#store.lag(this.#isLagging);
     } else if (chance < 98) await this.#tryPromotion(this.#crashed(follower));
-    else if (this.#random.below(6) === 0) this.#crashFollower();
+    else if (this.#random.below(6) === 0) await this.#crashFollower();
     else if (this.#random.below(16) === 0) await this.#restartSource();
     if (this.#snapshotOneIn > 0 && source.isStarted && this.#random.below(this.#snapshotOneIn) === 0) {
       this.#counts.snapshots += 1;
