@@ -13,7 +13,7 @@
  * `hops` those through another node and at the owner (cluster/hops.ts).
  * The rate of publishes is measured by `npm run bench -- messaging --only cluster`.
  *
- * Run: npm run build && npm run bench -- cluster-nodes [--rounds 5] [--seconds 5] [--keys 100000] [--part nodes|threads|growth|hops]
+ * Run: npm run build && npm run bench -- cluster-nodes [--rounds 5] [--seconds 5] [--keys 100000] [--part nodes|threads|growth|hops [--subject RESP]]
  */
 import { execFileSync } from "node:child_process";
 import { chmodSync, mkdtempSync, rmSync } from "node:fs";
@@ -41,6 +41,7 @@ const { values: options } = parseArgs({
     seconds: { type: "string", default: "5" },
     keys: { type: "string", default: "100000" },
     part: { type: "string" },
+    subject: { type: "string" },
   },
 });
 const rounds = Number(options.rounds);
@@ -284,7 +285,8 @@ try {
   }
   if (isWanted("hops")) {
     const url = await newCluster("hops", []);
-    console.log(`\n${await measureHops({ url, program, parent, secrets, rounds, seconds }, TOKEN)}`);
+    const subject = options.subject === undefined ? {} : { subject: options.subject };
+    console.log(`\n${await measureHops({ url, program, parent, secrets, rounds, seconds, ...subject }, TOKEN)}`);
   }
 } finally {
   await postgres.stop();

@@ -1,4 +1,4 @@
-/** Commands over RESP on some connections, each with one in flight. All replies have the same length. */
+/** Commands over RESP on some connections, each with one packet of them in flight. All replies have the same length. */
 import { connect, type Socket } from "node:net";
 import { quantile } from "./log-load.ts";
 
@@ -7,28 +7,40 @@ export interface RespLoad {
   readonly password: string;
   readonly connections: number;
   readonly words: readonly string[];
+  /** How often a packet has the command. */
+  readonly depth?: number;
   readonly seconds: number;
 }
 
 export interface RespResult {
+  /** Commands. */
   readonly requests: number;
+  /** Of a packet. */
   readonly p50Ms: number;
   readonly perSecond: number;
 }
 
 /** Logs in on all connections, and then measures. Rejects if a reply is an error. */
-export async function runResp({ port, password, connections, words, seconds }: RespLoad): Promise<RespResult> {
+export async function runResp({
+  port,
+  password,
+  connections,
+  words,
+  depth = 1,
+  seconds,
+}: RespLoad): Promise<RespResult> {
   const sockets = await Promise.all(Array.from({ length: connections }, () => logIn(port, password)));
   const command = encode(words);
-  const replyBytes = (await ask(sockets[0] as Socket, command)).length;
+  const replyBytes = (await ask(sockets[0] as Socket, command)).length * depth;
+  const packet = Buffer.concat(Array.from({ length: depth }, () => command));
   const times: number[] = [];
   const startMs = performance.now();
   const endMs = startMs + seconds * 1_000;
-  await Promise.all(sockets.map((socket) => drive(socket, { command, replyBytes, endMs, times })));
-  const perSecond = (times.length * 1_000) / (performance.now() - startMs);
+  await Promise.all(sockets.map((socket) => drive(socket, { packet, replyBytes, endMs, times })));
+  const perSecond = (times.length * depth * 1_000) / (performance.now() - startMs);
   for (const socket of sockets) socket.destroy();
   return {
-    requests: times.length,
+    requests: times.length * depth,
     p50Ms: quantile(
       times.sort((a, b) => a - b),
       0.5,
@@ -68,13 +80,13 @@ function ask(socket: Socket, command: Buffer): Promise<string> {
 }
 
 interface Drive {
-  readonly command: Buffer;
+  readonly packet: Buffer;
   readonly replyBytes: number;
   readonly endMs: number;
   readonly times: number[];
 }
 
-function drive(socket: Socket, { command, replyBytes, endMs, times }: Drive): Promise<void> {
+function drive(socket: Socket, { packet, replyBytes, endMs, times }: Drive): Promise<void> {
   return new Promise((resolve, reject) => {
     let sentMs = performance.now();
     let missing = replyBytes;
@@ -92,8 +104,8 @@ function drive(socket: Socket, { command, replyBytes, endMs, times }: Drive): Pr
       }
       missing = replyBytes;
       sentMs = nowMs;
-      socket.write(command);
+      socket.write(packet);
     });
-    socket.write(command);
+    socket.write(packet);
   });
 }

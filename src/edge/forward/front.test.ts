@@ -415,7 +415,7 @@ test("a connection goes to the owner, which learns of its client", async () => {
   front.follow(A);
   const asked = tunnel(front);
   await advance(0);
-  assert.deepEqual(asked.outcome, { kind: "open", socket });
+  assert.deepEqual(asked.outcome, { kind: "open", stream: socket });
   assert.deepEqual(sender.sent, ["a tunnel for 192.0.2.7"]);
 });
 

@@ -16,11 +16,11 @@
  * (6) A connection of a RESP client waits for its tunnel as a request does, and
  *     counts as one that waits.
  */
-import type { Socket } from "node:net";
 import type { Clock } from "../../kernel/clock.ts";
 import { answerLost, busy, malformedHttp, noOwner, notOwner, type RequestFailure } from "../errors.ts";
 import type { HttpReply, HttpRequest, HttpService, HttpStream, RequestHead } from "../handler.ts";
 import { abandonedReply, refusalOf } from "../respond.ts";
+import type { ByteStream } from "./byte-stream.ts";
 import { CallerAccounts } from "./caller-accounts.ts";
 import type { Caller } from "./forwarded-head.ts";
 
@@ -58,7 +58,7 @@ export interface Sender {
    * Opens a connection for a RESP client. Undefined: the node refused it, or could not be connected to, and nothing was sent.
    * Never rejects.
    */
-  openTunnel(to: OwnerAddress, caller: Caller, abandoned: AbortSignal): Promise<Socket | undefined>;
+  openTunnel(to: OwnerAddress, caller: Caller, abandoned: AbortSignal): Promise<ByteStream | undefined>;
   /** Asks whether the node serves the area. Never rejects. */
   probe(to: OwnerAddress): Promise<boolean>;
   /** Requests go to no other address from now on; undefined: to none. */
@@ -71,8 +71,8 @@ export interface Sender {
 export type TunnelOutcome =
   /** This node serves the area. */
   | { readonly kind: "here" }
-  /** The socket is paused. */
-  | { readonly kind: "open"; readonly socket: Socket }
+  /** The stream is paused. */
+  | { readonly kind: "open"; readonly stream: ByteStream }
   | { readonly kind: "refused"; readonly failure: RequestFailure };
 
 export interface FrontOptions {
@@ -204,8 +204,8 @@ export class Front implements HttpService {
     const outcome = await this.#attempt<TunnelOutcome>(start, {
       here: async () => ({ kind: "here" }),
       there: async (at) => {
-        const socket = await sender.openTunnel(at, caller, signal);
-        if (socket !== undefined) return { kind: "open", socket };
+        const stream = await sender.openTunnel(at, caller, signal);
+        if (stream !== undefined) return { kind: "open", stream };
         return abandoned.aborted ? unwanted : undefined;
       },
       refused: (failure) => ({ kind: "refused", failure }),

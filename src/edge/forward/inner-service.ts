@@ -6,15 +6,16 @@
  * (2) A request is never forwarded a second time: a node that does not serve the
  *     area answers 421, and the node that the client asked decides what follows.
  * (3) The area authenticates the client again, and sees the client's address.
- * (4) The same holds for connections of RESP clients, which come as CONNECT requests.
+ * (4) The same holds for connections of RESP clients, which come as CONNECT requests, or
+ *     as tunnels of a link, where the frame that opens one has the address.
  *     A head that an attacker repeats makes a connection that is not logged in.
  */
-import type { Socket } from "node:net";
 import { notForwarded, notOwner, type RequestFailure } from "../errors.ts";
 import type { HeadMemo, HttpReply, HttpService, RequestHead } from "../handler.ts";
 import type { OnTunnel } from "../http/transport.ts";
 import { refusalOf } from "../respond.ts";
 import { WrappedHead, WrappedRequest } from "../wrapped-request.ts";
+import type { ByteStream } from "./byte-stream.ts";
 import {
   type Caller,
   FORWARDED,
@@ -71,7 +72,7 @@ export function innerService({ area, service, serving }: InnerServiceOptions): H
 
 export interface InnerTunnelsOptions extends Pick<InnerServiceOptions, "area"> {
   /** What takes the connection of a client, if this node serves the shard with this number. */
-  accept(shard: number, caller: Caller): ((socket: Socket) => void) | undefined;
+  accept(shard: number, caller: Caller): ((stream: ByteStream) => void) | undefined;
 }
 
 /** The owner's side of connections that other nodes pass on. keeps (4) */

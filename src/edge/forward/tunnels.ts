@@ -1,5 +1,5 @@
 /**
- * Tunnels: connections of RESP clients that go on to the node that serves their
+ * Tunnels over connections of their own, to a node whose links have none (`link/tunnel.ts`): connections of RESP clients that go on to the node that serves their
  * database. A tunnel begins with a CONNECT request to the port for forwarded
  * requests. After the answer 200 its bytes are those of the client.
  *
@@ -12,6 +12,7 @@ import { Socket } from "node:net";
 import type { Duplex } from "node:stream";
 import type { Dispatcher } from "undici";
 import type { Clock } from "../../kernel/clock.ts";
+import { KEEP_ALIVE_MS } from "./byte-stream.ts";
 import { isUnsendable, type Traveller } from "./departures.ts";
 
 export interface TunnelRequest {
@@ -46,6 +47,10 @@ export class Tunnels {
       connections.dispatch({ path: target, method: "CONNECT", headers, body: null }, opening);
     });
     if (socket === undefined) return undefined;
+    // Each side ends by itself.
+    socket.allowHalfOpen = true;
+    socket.setNoDelay(true);
+    socket.setKeepAlive(true, KEEP_ALIVE_MS);
     this.#places.set(socket, place);
     socket.once("close", () => this.#places.delete(socket));
     return socket;

@@ -9,9 +9,9 @@
  *     Without descriptors the system would reset connections without a message.
  * (3) Refusals are counted by reason, and logged once a minute.
  */
-import type { Socket } from "node:net";
 import type { Clock } from "../../kernel/clock.ts";
 import type { Log } from "../../kernel/log.ts";
+import type { ByteStream } from "../forward/byte-stream.ts";
 import { addressGroup, isLoopbackAddress, type TrustedProxies } from "../http/trusted-proxies.ts";
 
 /** Why a connection was refused: too many on the port, too many of the address, or too few descriptors. */
@@ -47,7 +47,7 @@ export class ConnectionGate {
    * Why a connection is refused, or undefined. The caller closes it. `remoteAddress` differs from that of the socket if another
    * node passes the connection on.
    */
-  refusalOf(socket: Socket, remoteAddress = socket.remoteAddress): ConnectionRefusal | undefined {
+  refusalOf(socket: ByteStream, remoteAddress = socket.remoteAddress): ConnectionRefusal | undefined {
     const { perAddressMax, proxies } = this.#options;
     if (this.lacksDescriptors(socket)) return this.refused("descriptors", remoteAddress);
     // The peer has disconnected already.
@@ -62,7 +62,7 @@ export class ConnectionGate {
   }
 
   /** Whether the socket has one of the last descriptors. keeps (2): the system gives the lowest free number. */
-  lacksDescriptors(socket: Socket): boolean {
+  lacksDescriptors(socket: ByteStream): boolean {
     const { descriptorsMax } = this.#options;
     return descriptorsMax !== undefined && descriptorOf(socket) >= descriptorsMax;
   }
@@ -87,8 +87,8 @@ export class ConnectionGate {
   }
 }
 
-/** The file descriptor, which Node has only in a private field; -1, which is never refused, without that field. */
-function descriptorOf(socket: Socket): number {
+/** The file descriptor, which Node has only in a private field; -1, which is never refused, without that field or a descriptor. */
+function descriptorOf(socket: ByteStream): number {
   const { _handle: handle } = socket as unknown as { readonly _handle?: { readonly fd?: unknown } | null };
   return typeof handle?.fd === "number" ? handle.fd : -1;
 }

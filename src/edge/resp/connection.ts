@@ -24,7 +24,6 @@
  *
  *     open -> waiting for the other node -> spliced -> closed
  */
-import type { Socket } from "node:net";
 import { AssertionFailure } from "../../kernel/assert.ts";
 import type { Bytes } from "../../kernel/bytes.ts";
 import type { Clock } from "../../kernel/clock.ts";
@@ -34,6 +33,7 @@ import { type NextOptions, type Tenant, TURN_MS } from "../../kernel/turns.ts";
 import { CommandError, type Push, type Reply, type SessionPeer } from "../../store/mod.ts";
 import { findError } from "../../store/reply/mod.ts";
 import type { RequestFailure } from "../errors.ts";
+import type { ByteStream } from "../forward/byte-stream.ts";
 import type { Caller } from "../forward/forwarded-head.ts";
 import type { TunnelOutcome } from "../forward/front.ts";
 import { type ByteBudget, NOBODY, type Owner } from "../limits/byte-budget.ts";
@@ -99,16 +99,14 @@ export const defaultConnectionLimits: Omit<ConnectionLimits, "requestBytesMax" |
   slowMs: 60_000,
 };
 
-/** TCP keep-alive; Redis has the same (`tcp-keepalive`). */
-export const KEEP_ALIVE_MS = 300_000;
-
 /** Why the server ended a connection. */
 export const cutReasons = ["too slow", "malformed request", "no memory", "token revoked", "failed"] as const;
 
 export type CutReason = (typeof cutReasons)[number];
 
 export interface ConnectionOptions {
-  readonly socket: Socket;
+  /** Nobody else reads it. */
+  readonly socket: ByteStream;
   /** Its bytes cost more CPU time. */
   readonly isEncrypted: boolean;
   readonly journal: ReplyJournal;
@@ -130,8 +128,8 @@ export interface ConnectionOptions {
 
 export interface Leaving {
   readonly login: Pick<RespLogin, "route" | "takeRoute" | "openRoute" | "decideHere" | "decideAnywhere" | "end">;
-  /** Why there is no room for the socket to the other node: an error; undefined: there is. */
-  refusalOf(socket: Socket): Bytes | undefined;
+  /** Why there is no room for the connection to the other node: an error; undefined: there is. */
+  refusalOf(stream: ByteStream): Bytes | undefined;
 }
 
 export interface ConnectionEvents {
@@ -169,7 +167,7 @@ export class RespConnection implements SessionPeer {
   readonly address: string;
   readonly localAddress: string;
   readonly #options: ConnectionOptions;
-  readonly #socket: Socket;
+  readonly #socket: ByteStream;
   readonly #limits: ConnectionLimits;
   readonly #parser: RequestParser;
   readonly #queue: ReplyQueue;
@@ -205,8 +203,8 @@ export class RespConnection implements SessionPeer {
   #isOverBudget = false;
   /** Set while it waits for the other node: (6). */
   #abandoned: AbortController | undefined;
-  /** The socket to the other node, and the command for it, until the replies before it are written. */
-  #reached: { readonly socket: Socket; readonly words: readonly Bytes[] } | undefined;
+  /** The connection to the other node, and the command for it, until the replies before it are written. */
+  #reached: { readonly stream: ByteStream; readonly words: readonly Bytes[] } | undefined;
   #splice: Splice | undefined;
   #cancelRoom: (() => void) | undefined;
   #cancelSlow: (() => void) | undefined;
@@ -473,10 +471,10 @@ export class RespConnection implements SessionPeer {
       this.#next = words;
     } else if (outcome.kind === "refused") this.#refuseToLeave(errorTextOf(outcome.failure));
     else {
-      const { socket } = outcome;
-      const refusal = leaving?.refusalOf(socket);
-      if (refusal === undefined && !this.#isClosed) this.#reached = { socket, words };
-      else socket.destroy();
+      const { stream } = outcome;
+      const refusal = leaving?.refusalOf(stream);
+      if (refusal === undefined && !this.#isClosed) this.#reached = { stream, words };
+      else stream.destroy();
       if (refusal !== undefined) this.#refuseToLeave(refusal);
     }
     this.#proceed();
@@ -488,7 +486,7 @@ export class RespConnection implements SessionPeer {
   }
 
   /** From here on the other node has the client. keeps (6) */
-  #goOn({ socket, words }: { readonly socket: Socket; readonly words: readonly Bytes[] }): void {
+  #goOn({ stream, words }: { readonly stream: ByteStream; readonly words: readonly Bytes[] }): void {
     const { clock, events, leaving } = this.#options;
     const client = this.#socket;
     const first = Buffer.concat([printRequest(words), this.#parser.takeUnread()]);
@@ -501,7 +499,7 @@ export class RespConnection implements SessionPeer {
     this.#letGo();
     client.setTimeout(0);
     this.#splice = new Splice({
-      ...{ client, owner: socket, first, hasEnded: this.#hasPeerEnded, clock, keepAliveMs: KEEP_ALIVE_MS },
+      ...{ client, owner: stream, first, hasEnded: this.#hasPeerEnded, clock },
       received: events.received,
       sent: events.sent,
     });
@@ -714,7 +712,7 @@ export class RespConnection implements SessionPeer {
     this.#isEnding = true;
     this.#queue.drop();
     this.#abandoned?.abort();
-    this.#reached?.socket.destroy();
+    this.#reached?.stream.destroy();
     this.#cancelSlow?.();
     this.#cancelEnd?.();
     this.#cancelRoom?.();

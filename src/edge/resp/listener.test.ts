@@ -242,7 +242,7 @@ test("a login whose way ends at this node is decided here, and only that one", a
 test("S-01: a connection to another node without free descriptors is refused, and the client stays", async () => {
   const tunnel = new Socket();
   Object.assign(tunnel, { _handle: { fd: 5_000, close: () => {} } });
-  const routes = routesTo(() => ({ kind: "open", socket: tunnel }));
+  const routes = routesTo(() => ({ kind: "open", stream: tunnel }));
   await using port = await startPort({
     routes,
     gate: { proxies: new TrustedProxies(), perAddressMax: 1, descriptorsMax: 4_000 },

@@ -17,18 +17,13 @@ import type { Clock } from "../../kernel/clock.ts";
 import type { Log } from "../../kernel/log.ts";
 import type { Database, Session, Store } from "../../store/mod.ts";
 import type { Grant, TokenTable } from "../auth.ts";
+import { type ByteStream, KEEP_ALIVE_MS } from "../forward/byte-stream.ts";
 import type { Caller } from "../forward/forwarded-head.ts";
 import { startListening } from "../http/socket-server.ts";
 import type { CertificatePair } from "../http/transport.ts";
 import type { ByteBudget } from "../limits/byte-budget.ts";
 import { ConnectionGate, type ConnectionGateOptions } from "../limits/connection-gate.ts";
-import {
-  type ConnectionLimits,
-  type CutReason,
-  defaultConnectionLimits,
-  KEEP_ALIVE_MS,
-  RespConnection,
-} from "./connection.ts";
+import { type ConnectionLimits, type CutReason, defaultConnectionLimits, RespConnection } from "./connection.ts";
 import { type LoginRoutes, type LoginStore, RespLogin } from "./login.ts";
 import type { ReplyJournal } from "./reply-queue.ts";
 
@@ -194,7 +189,7 @@ export class RespListener {
   }
 
   /** Accepts the connection of a client; of `caller`, if another node passes it on. keeps (4) */
-  accept(socket: Socket, caller?: Caller): void {
+  accept(socket: ByteStream, caller?: Caller): void {
     const { store, tokens, isOpenToAll, connectionsMax, clock, log, budget, onFailure } = this.#options;
     const routes = caller === undefined ? this.#options.routes : undefined;
     if (this.#isDraining) {
@@ -219,7 +214,7 @@ export class RespListener {
     const connection = new RespConnection({
       ...{ socket, caller },
       isEncrypted: "encrypted" in socket,
-      leaving: routes && { login, refusalOf: (tunnel) => this.#refusalOfTunnel(tunnel) },
+      leaving: routes && { login, refusalOf: (stream) => this.#refusalOfTunnel(stream) },
       journal: "journalOf" in store ? store.journalOf(login) : store,
       clock,
       log,
@@ -247,7 +242,7 @@ export class RespListener {
     if (this.#logins.size === 0) this.#emptied?.();
   }
 
-  #refusalOfTunnel(socket: Socket): Bytes | undefined {
+  #refusalOfTunnel(socket: ByteStream): Bytes | undefined {
     if (this.#gate?.lacksDescriptors(socket) !== true) return undefined;
     this.#gate.refused("descriptors", socket.remoteAddress);
     return TOO_MANY_TEXT;
@@ -259,7 +254,7 @@ export class RespListener {
     return isServing() ? store.openSession({ peer, login, clock }) : undefined;
   }
 
-  #refuse(socket: Socket): void {
+  #refuse(socket: ByteStream): void {
     this.rejectedCount += 1;
     const cancel = this.#options.clock.after(REFUSED_MS, () => socket.destroy());
     socket.on("error", () => {});

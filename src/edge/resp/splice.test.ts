@@ -42,7 +42,7 @@ async function start(context: TestContext, first = "", hasEnded = false): Promis
   const clock = new VirtualClock();
   const counts = { received: 0, sent: 0 };
   const splice = new Splice({
-    ...{ client: near, owner: tunnel, first: Buffer.from(first), hasEnded, clock, keepAliveMs: 60_000 },
+    ...{ client: near, owner: tunnel, first: Buffer.from(first), hasEnded, clock },
     received: (bytes) => {
       counts.received += bytes;
     },

@@ -1,18 +1,18 @@
 /**
  * The connection of a client whose database another node serves: its socket and
- * the one to that node (forward/tunnels.ts), as one connection.
+ * the way to that node (a tunnel of a link, or a socket of its own), as one connection.
  *
  * (1) Bytes pass both ways unchanged and in their order.
- * (2) A socket is not read while more than QUEUED_BYTES_MAX wait for the other one.
- * (3) The end of one side passes on after its bytes. When the owner's socket has
+ * (2) A side is not read while more than QUEUED_BYTES_MAX wait for the other one.
+ * (3) The end of one side passes on after its bytes. When the owner's side has
  *     closed, the client has LAST_BYTES_MS for the rest, and then its connection
  *     ends: a command of it may have been carried out, so nothing is sent again.
- *     When the client's socket has closed, so does the owner's.
+ *     When the client's socket has closed, so does the owner's side.
  * (4) In a drain nothing more is taken of the client, so that the owner answers what
  *     it has received and ends.
  */
-import type { Socket } from "node:net";
 import type { Clock } from "../../kernel/clock.ts";
+import type { ByteStream } from "../forward/byte-stream.ts";
 
 /** Bytes in each direction; the system holds some more. */
 const QUEUED_BYTES_MAX = 64 * 1024;
@@ -21,29 +21,26 @@ const LAST_BYTES_MS = 60_000;
 
 export interface SpliceOptions {
   /** Nobody else listens to it but for its errors. */
-  readonly client: Socket;
+  readonly client: ByteStream;
   /** Paused. */
-  readonly owner: Socket;
+  readonly owner: ByteStream;
   /** What the client has sent, for the owner. */
   readonly first: Buffer;
   /** The client has ended its side. */
   readonly hasEnded: boolean;
   readonly clock: Pick<Clock, "after">;
-  readonly keepAliveMs: number;
   /** Counts what comes from the client, and what goes to it. */
   received(bytes: number): void;
   sent(bytes: number): void;
 }
 
 export class Splice {
-  readonly #owner: Socket;
+  readonly #owner: ByteStream;
   #isDraining = false;
 
-  constructor({ client, owner, first, hasEnded, clock, keepAliveMs, received, sent }: SpliceOptions) {
+  constructor({ client, owner, first, hasEnded, clock, received, sent }: SpliceOptions) {
     this.#owner = owner;
-    owner.allowHalfOpen = true;
-    owner.setNoDelay(true);
-    owner.setKeepAlive(true, keepAliveMs);
+    owner.preferText?.();
     const ownerClosed = (): void => {
       if (client.destroyed) return;
       const cancel = clock.after(LAST_BYTES_MS, () => client.destroy());
@@ -73,10 +70,10 @@ export class Splice {
 }
 
 /** keeps (1) and (2). `count` may say that the bytes are dropped. */
-function pass(from: Socket, to: Socket, count: (bytes: number) => unknown): void {
-  from.on("data", (chunk: Buffer) => {
+function pass(from: ByteStream, to: ByteStream, count: (bytes: number) => unknown): void {
+  from.on("data", (chunk: Buffer | string) => {
     if (count(chunk.length) === false || !to.writable) return;
-    to.write(chunk);
+    to.write(chunk, "latin1");
     if (to.writableLength > QUEUED_BYTES_MAX) from.pause();
   });
   to.on("drain", () => from.resume());

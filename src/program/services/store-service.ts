@@ -4,7 +4,8 @@
  */
 
 import { getHeapStatistics } from "node:v8";
-import { defaultConnectionLimits, KEEP_ALIVE_MS } from "../../edge/resp/connection.ts";
+import { KEEP_ALIVE_MS } from "../../edge/forward/byte-stream.ts";
+import { defaultConnectionLimits } from "../../edge/resp/connection.ts";
 import type { RespListener } from "../../edge/resp/listener.ts";
 import { REPLY_BYTES_MAX, StoreArea } from "../../edge/store/routes.ts";
 import { SyncTokens } from "../../edge/store/sync-token.ts";

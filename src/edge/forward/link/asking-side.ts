@@ -7,24 +7,30 @@
  * (2) Requests of a turn of the event loop leave as one write.
  * (3) A peer that knows no links takes HTTP/1.1 in the handshake: then nothing was
  *     sent, and all requests take the other way.
- * (4) A link that is to end ends after its requests.
+ * (4) A link that is to end ends after its requests and its tunnels.
+ * (5) Tunnels go the other way to a peer that knows links without them. Their bytes
+ *     leave with the requests of the turn (2), unless many bytes wait for the peer.
  */
 import type { TLSSocket } from "node:tls";
 import type { Clock } from "../../../kernel/clock.ts";
 import type { Log } from "../../../kernel/log.ts";
 import type { HttpRequest } from "../../handler.ts";
 import { connectWithKey, type NamedKey } from "../../http/shared-key.ts";
+import { KEEP_ALIVE_MS } from "../byte-stream.ts";
 import type { OwnerAddress } from "../front.ts";
+import { AskedTunnels, type TunnelOpening } from "./asked-tunnels.ts";
 import {
   HEAD_BYTES_MAX,
   HEADS_MAX,
   KEPT_HEAD_BYTES_MAX,
   kinds,
   LINK_PROTOCOL,
+  LINK_PROTOCOLS,
   LinkFault,
   LinkFrameReader,
   LinkFrameWriter,
   NUMBER_MAX,
+  PUMPED_BYTES_MAX,
   SYNC_TOKEN_BYTES_MAX,
 } from "./frames.ts";
 import { headText, PlacedHead, syncTokenAt } from "./heads.ts";
@@ -38,11 +44,14 @@ export interface LinkOptions {
   readonly log: Log | undefined;
   /** Takes a request that this link cannot carry, of which nothing was sent. */
   readonly otherWay: (transit: Transit) => void;
+  /** The shard that tunnels ask for, and what opens those that this link cannot carry. */
+  readonly shard: number;
+  readonly otherTunnel: (opening: TunnelOpening) => void;
 }
 
 /** Longer than a packet that was lost once needs. */
 const CONNECT_MS_MAX = 2_000;
-/** A link ends after one to two of these times without a request, before its peer would end it (edge/limits/listener.ts). */
+/** A link ends after one to two of these times without a request or a tunnel, before its peer would end it (edge/limits/listener.ts). */
 const IDLE_LOOK_MS = 15_000;
 
 export class Link implements TransitLink {
@@ -60,6 +69,8 @@ export class Link implements TransitLink {
   #isOpen = false;
   /** Requests that came before the handshake was complete. */
   #waiting: Transit[] = [];
+  #waitingTunnels: TunnelOpening[] = [];
+  readonly #tunnels: AskedTunnels;
   /** Requests whose answer is not complete. */
   readonly #underWay = new UnderWay<Transit>();
   #lastNumber = 0;
@@ -76,10 +87,13 @@ export class Link implements TransitLink {
     const { to, key, clock } = options;
     this.#options = options;
     this.clock = clock;
-    const socket = connectWithKey(to, key, [LINK_PROTOCOL, "http/1.1"]);
+    const socket = connectWithKey(to, key, [...LINK_PROTOCOLS, "http/1.1"]);
     this.#socket = socket;
+    this.#tunnels = this.#newTunnels();
     const cancel = clock.real.after(CONNECT_MS_MAX, () => socket.destroy());
     socket.setNoDelay(true);
+    // Tunnels may be idle for long, and a machine that is gone ends none.
+    socket.setKeepAlive(true, KEEP_ALIVE_MS);
     // The socket closes itself then.
     socket.on("error", () => {});
     socket.once("secureConnect", () => {
@@ -102,6 +116,29 @@ export class Link implements TransitLink {
     else this.#waiting.push(transit);
   }
 
+  /** Opens a tunnel, or has it opened another way. The link must be usable. */
+  openTunnel(opening: TunnelOpening): void {
+    if (!this.#isOpen) this.#waitingTunnels.push(opening);
+    else if (this.#socket.alpnProtocol === LINK_PROTOCOL && this.#tunnels.hasRoom)
+      this.#tunnels.open(opening, this.#options.shard);
+    else if (!opening.isOver) this.#options.otherTunnel(opening); // keeps (5)
+  }
+
+  #newTunnels(): AskedTunnels {
+    const link = this;
+    return new AskedTunnels({
+      frames: this.#frames,
+      addresses: this.#socket,
+      get isCongested() {
+        return link.#frames.size + link.#socket.writableLength > PUMPED_BYTES_MAX;
+      },
+      wrote: () => this.#planFlush(),
+      left: () => {
+        if (!this.isUsable) this.#endIfDone();
+      },
+    });
+  }
+
   /** Gets no more requests, and ends after those that it has. keeps (4) */
   finish(): void {
     this.isUsable = false;
@@ -110,7 +147,7 @@ export class Link implements TransitLink {
 
   /** The same, but requests that are not sent yet are refused, and those that take longer than `graceMs` end then. */
   async end(graceMs: number): Promise<void> {
-    for (const transit of this.#waiting.splice(0)) transit.fail({ isSent: false });
+    this.#refuseWaiting();
     this.finish();
     if (this.#socket.closed) return;
     const cancel = this.clock.after(graceMs, () => this.#socket.destroy());
@@ -137,17 +174,24 @@ export class Link implements TransitLink {
   #opened(): void {
     const waiting = this.#waiting;
     this.#waiting = [];
-    if (this.#socket.alpnProtocol !== LINK_PROTOCOL) {
+    const waitingTunnels = this.#waitingTunnels;
+    this.#waitingTunnels = [];
+    if (!LINK_PROTOCOLS.includes(String(this.#socket.alpnProtocol))) {
       this.isPlain = true;
       this.isUsable = false;
       // So that the peer sees the end of the handshake, and does not take this node for a stranger.
       this.#socket.destroySoon();
       for (const transit of waiting) this.#options.otherWay(transit); // keeps (3)
+      for (const opening of waitingTunnels) if (!opening.isOver) this.#options.otherTunnel(opening);
       return;
     }
     this.#isOpen = true;
     this.#socket.on("data", (packet: Buffer) => this.#read(packet));
+    this.#socket.on("drain", () => {
+      if (this.#tunnels.isPumping) this.#planFlush();
+    });
     for (const transit of waiting) this.#write(transit);
+    for (const opening of waitingTunnels) this.openTunnel(opening);
     this.#lookForIdle();
     if (!this.isUsable) this.#endIfDone();
   }
@@ -218,10 +262,13 @@ export class Link implements TransitLink {
     this.#isFlushPlanned = false;
     const socket = this.#socket;
     if (!socket.writable) return;
+    if (this.#tunnels.isPumping) this.#tunnels.sendPieces();
     this.#handedNumber = this.#lastNumber; // keeps (1)
     socket.cork();
     for (const chunk of this.#frames.take()) socket.write(chunk);
     socket.uncork();
+    // Otherwise they go on when the peer has taken bytes.
+    if (this.#tunnels.isPumping && !socket.writableNeedDrain) this.#planFlush();
     if (!this.isUsable) this.#endIfDone();
   };
 
@@ -242,6 +289,10 @@ export class Link implements TransitLink {
     const { kind, number } = reader;
     if (kind === kinds.goodbye) {
       this.finish();
+      return;
+    }
+    if (kind >= kinds.open && this.#socket.alpnProtocol === LINK_PROTOCOL) {
+      this.#tunnels.receive(reader);
       return;
     }
     if (number === 0 || number > this.#handedNumber) throw new LinkFault(`request ${number} was not sent`);
@@ -273,13 +324,14 @@ export class Link implements TransitLink {
   /** keeps (4) */
   #endIfDone(): void {
     if (this.#underWay.size > 0 || this.#waiting.length > 0 || this.#isFlushPlanned) return;
+    if (this.#tunnels.size > 0 || this.#waitingTunnels.length > 0) return;
     if (this.#isOpen) this.#socket.destroySoon();
     else this.#socket.destroy();
   }
 
   #lookForIdle(): void {
     this.#cancelLook = this.clock.real.after(IDLE_LOOK_MS, () => {
-      if (!this.#hadRequest && this.#underWay.size === 0) this.finish();
+      if (!this.#hadRequest && this.#underWay.size === 0 && this.#tunnels.size === 0) this.finish();
       else {
         this.#hadRequest = false;
         this.#lookForIdle();
@@ -292,10 +344,17 @@ export class Link implements TransitLink {
     this.isUsable = false;
     this.#isOpen = false;
     this.#cancelLook();
-    for (const transit of this.#waiting.splice(0)) transit.fail({ isSent: false });
+    this.#refuseWaiting();
+    this.#tunnels.lose();
     const underWay = this.#underWay.values();
     this.#underWay.clear();
     for (const transit of underWay) transit.fail({ isSent: transit.number <= this.#handedNumber });
+  }
+
+  /** Nothing of them was sent. */
+  #refuseWaiting(): void {
+    for (const transit of this.#waiting.splice(0)) transit.fail({ isSent: false });
+    for (const opening of this.#waitingTunnels.splice(0)) opening.settle(undefined);
   }
 }
 

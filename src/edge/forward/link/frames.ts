@@ -18,6 +18,16 @@
  *              reset     the request has no complete answer
  *              goodbye   number 0: the owner stops, and gets no further requests on this link
  *
+ * Since the second version, a link carries connections of RESP clients as well,
+ * tunnels. Their frames have the number of a tunnel:
+ *
+ *     asking   open          shard (4), port of the client (2), its address
+ *     owning   opened        bytes may be sent now; `tunnel reset` instead: the owner takes no such tunnel
+ *     both     tunnel data   a part of the bytes of this side
+ *              tunnel credit bytes (4) that the peer may send beyond those before
+ *              tunnel end    this side sends no more bytes
+ *              tunnel reset  both sides end here
+ *
  * (1) Requests have the numbers 1, 2, 3, … of their link. Frames about one that has
  *     ended are ignored, since they have crossed its end; about one that was never
  *     sent they are a fault, and so is anything else that is not as above.
@@ -28,10 +38,21 @@
  *     holds up its own answer only, and other answers go out between the pieces.
  * (5) The head in place 0 belongs to the next request only. The others may be used
  *     again: the asking node chooses their places, and so what is forgotten.
+ * (6) Tunnels have the numbers 1, 2, 3, … of their link, beside those of requests. A
+ *     tunnel has ended when both sides have, or one has reset it; (1) holds for it too.
+ * (7) Before `opened` nothing of the client is sent, so an attempt to open a tunnel has
+ *     carried nothing out, and may be made again.
+ * (8) Each side of a tunnel may send TUNNEL_WINDOW_BYTES, and as many as credits say
+ *     beyond these, in pieces of at most PIECE_BYTES_MAX.
  */
 
-/** Chosen in the handshake (ALPN). Raised with each change of the frames. */
-export const LINK_PROTOCOL = "larder-link/1";
+/**
+ * Chosen in the handshake (ALPN), the best first. Raised with each change of the frames. A node speaks its own version and the
+ * one before, so that nodes of two versions forward to each other: without tunnels, which go over connections of their own then.
+ */
+export const LINK_PROTOCOL = "larder-link/2";
+export const FORMER_LINK_PROTOCOL = "larder-link/1";
+export const LINK_PROTOCOLS: readonly string[] = [LINK_PROTOCOL, FORMER_LINK_PROTOCOL];
 
 export const kinds = {
   head: 1,
@@ -44,6 +65,12 @@ export const kinds = {
   end: 8,
   reset: 9,
   goodbye: 10,
+  open: 11,
+  opened: 12,
+  tunnelData: 13,
+  tunnelCredit: 14,
+  tunnelEnd: 15,
+  tunnelReset: 16,
 } as const;
 
 export type Kind = (typeof kinds)[keyof typeof kinds];
@@ -68,8 +95,16 @@ export const KEPT_HEAD_BYTES_MAX = 4_096;
 export const SYNC_TOKEN_BYTES_MAX = 1_024;
 /** The length of a body whose end comes later. */
 export const ENDLESS = 0xffff_ffff;
-/** The last number of a request. */
+/** The last number of a request, or of a tunnel. */
 export const NUMBER_MAX = 0xffff_ffff;
+/** Unsent bytes above which what has long bodies, or is a tunnel, waits for its turn: so long may a short answer have to wait. */
+export const PUMPED_BYTES_MAX = 256 * 1024;
+/** In each direction of a tunnel, and as many may wait for its client: less than the buffers of a connection of its own. */
+export const TUNNEL_WINDOW_BYTES = 256 * 1024;
+/** A reader gives credit for as many, in few frames. */
+export const TUNNEL_CREDIT_BYTES = 64 * 1024;
+/** Open tunnels of a link. Further ones go over connections of their own. */
+export const TUNNELS_MAX = 65_536;
 
 /** What the peer has sent is no frame, or has no place here. The link ends. */
 export class LinkFault extends Error {
@@ -78,7 +113,15 @@ export class LinkFault extends Error {
 
 const NO_BYTES = Buffer.alloc(0);
 
-/** Reads frames from the packets of a connection, split anywhere. After `add`, `next` says whether there is another frame. */
+/** Longer frames with data of a tunnel are read in the parts in which they come, so that nothing is copied to join them. */
+const PARTED_BYTES_MIN = 8 * 1024;
+/** Longer bytes are passed to the connection as they are, instead of being copied behind others. */
+const COPIED_BYTES_MAX = 8 * 1024;
+
+/**
+ * Reads frames from the packets of a connection, split anywhere. After `add`, `next` says whether there is another frame. A
+ * frame with data of a tunnel may come as several, as if its peer had sent these.
+ */
 export class LinkFrameReader {
   kind = 0;
   number = 0;
@@ -91,6 +134,9 @@ export class LinkFrameReader {
   /** The beginning of a frame, in a buffer of its own with room for as much as is known of it. */
   #partial: Buffer = NO_BYTES;
   #partialBytes = 0;
+  /** Bytes of a frame that is read in parts which have not come, and its number. */
+  #partedBytes = 0;
+  #partedNumber = 0;
 
   add(packet: Buffer): void {
     this.#packet = packet;
@@ -99,10 +145,13 @@ export class LinkFrameReader {
 
   /** Throws a `LinkFault` for a frame that is too long or too short. */
   next(): boolean {
+    if (this.#partedBytes > 0) return this.#nextPart();
     if (this.#partialBytes > 0) return this.#completePartial();
     const left = this.#packet.length - this.#at;
     const length = left < FRAME_HEADER_BYTES ? FRAME_HEADER_BYTES : lengthAt(this.#packet, this.#at);
     if (left < length) {
+      if (length >= PARTED_BYTES_MIN && this.#packet[this.#at + 4] === kinds.tunnelData)
+        return this.#beginParts(this.#packet.readUInt32BE(this.#at + 5), length);
       if (left > 0) this.#keep(length);
       return false;
     }
@@ -153,6 +202,27 @@ export class LinkFrameReader {
     this.#at = this.#packet.length;
   }
 
+  /** The packet has the header of this frame next. */
+  #beginParts(number: number, length: number): boolean {
+    this.#at += FRAME_HEADER_BYTES;
+    this.#partedNumber = number;
+    this.#partedBytes = length - FRAME_HEADER_BYTES;
+    return this.#nextPart();
+  }
+
+  #nextPart(): boolean {
+    const size = Math.min(this.#partedBytes, this.#packet.length - this.#at);
+    if (size === 0) return false;
+    this.kind = kinds.tunnelData;
+    this.number = this.#partedNumber;
+    this.bytes = this.#packet;
+    this.start = this.#at;
+    this.end = this.#at + size;
+    this.#at += size;
+    this.#partedBytes -= size;
+    return true;
+  }
+
   #completePartial(): boolean {
     for (;;) {
       const copied = this.#packet.copy(this.#partial, this.#partialBytes, this.#at);
@@ -198,9 +268,10 @@ export class LinkFrameWriter {
     return this.#chunkBytes + this.#at - this.#start;
   }
 
-  begin(kind: Kind, number: number, size: number): void {
+  begin(kind: Kind, number: number, size: number, copiedBytes = size): void {
     const length = FRAME_HEADER_BYTES + size;
-    if (this.#at + length > this.#bytes.length) this.#renew(length);
+    const written = FRAME_HEADER_BYTES + copiedBytes;
+    if (this.#at + written > this.#bytes.length) this.#renew(written);
     this.uint32(length);
     this.#bytes[this.#at] = kind;
     this.#at += 1;
@@ -230,6 +301,19 @@ export class LinkFrameWriter {
 
   copy(bytes: Buffer): void {
     this.#at += bytes.copy(this.#bytes, this.#at);
+  }
+
+  /** A frame with these bytes, which nobody changes any more. */
+  frame(kind: Kind, number: number, bytes: Buffer): void {
+    const { length } = bytes;
+    this.begin(kind, number, length, length > COPIED_BYTES_MAX ? 0 : length);
+    if (length <= COPIED_BYTES_MAX) {
+      this.copy(bytes);
+      return;
+    }
+    this.#finish();
+    this.#chunks.push(bytes);
+    this.#chunkBytes += length;
   }
 
   /** The frames since the last call, in order. */

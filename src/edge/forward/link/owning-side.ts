@@ -7,50 +7,71 @@
  *     each answer in turn, so a short answer waits for PUMPED_BYTES_MAX at most.
  * (3) While many bytes wait for the peer, the link is not read.
  * (4) A frame that breaks a rule of `frames.ts` ends the link.
- * (5) A link without requests ends after `keepAliveTimeoutMs`, and one whose peer
+ * (5) A link without requests and tunnels ends after `keepAliveTimeoutMs`, and one whose peer
  *     takes no bytes after `stalledTimeoutMs`. So does an answer without credit.
  */
 import type { Socket } from "node:net";
 import type { Log } from "../../../kernel/log.ts";
 import type { Channel, TransportHandlers, TransportLimits } from "../../http/transport.ts";
+import { type ByteStream, KEEP_ALIVE_MS } from "../byte-stream.ts";
+import type { Caller } from "../forwarded-head.ts";
 import { type ExchangeLink, LinkExchange } from "./exchange.ts";
-import { HEADS_MAX, KEPT_HEAD_BYTES_MAX, kinds, LinkFault, LinkFrameReader, LinkFrameWriter } from "./frames.ts";
+import {
+  HEADS_MAX,
+  KEPT_HEAD_BYTES_MAX,
+  kinds,
+  LinkFault,
+  LinkFrameReader,
+  LinkFrameWriter,
+  PUMPED_BYTES_MAX,
+  TUNNELS_MAX,
+} from "./frames.ts";
 import { type ReceivedHead, readReceivedHead } from "./heads.ts";
+import { type Pumped, Pumping } from "./pumping.ts";
+import { type LinkAddresses, LinkTunnel, type TunnelLink } from "./tunnel.ts";
+import { LinkTunnels } from "./tunnel-set.ts";
 import { UnderWay } from "./under-way.ts";
 
 export interface SharedByLinks {
   readonly handlers: TransportHandlers;
   readonly limits: TransportLimits;
   readonly log: Log;
+  /** Absent: this node takes no connections of RESP clients. */
+  readonly acceptTunnel?: AcceptTunnel | undefined;
   /** Of the monotonic clock. */
   nowMs(): number;
 }
 
-/** See (2). */
-const PUMPED_BYTES_MAX = 256 * 1024;
+/** What takes the connection of a client, if this node serves the shard with this number. */
+export type AcceptTunnel = (shard: number, caller: Caller) => ((stream: ByteStream) => void) | undefined;
+
 /** See (3). */
 const UNREAD_BYTES_MAX = 1024 * 1024;
 /** Visible ASCII, so that no header has it in two lines. */
 const SYNC_TOKEN = /^[!-~]*$/;
 /** A packet is not kept for a body that has less than this part of it. */
 const KEPT_PART = 2;
+/** Of a client: an IPv6 address with a zone has fewer. */
+const ADDRESS_BYTES_MAX = 64;
 
-export class LinkConnection implements ExchangeLink {
+export class LinkConnection implements ExchangeLink, TunnelLink {
   /** The whole connection: to destroy it is to let its requests finish. */
   readonly channel: Channel;
   readonly frames = new LinkFrameWriter();
   readonly remoteAddress: string | undefined;
   readonly remotePort: number | undefined;
+  readonly addresses: LinkAddresses;
   readonly #socket: Socket;
   readonly #shared: SharedByLinks;
+  /** Undefined: the peer knows none. */
+  readonly #tunnels: LinkTunnels | undefined;
   readonly #reader = new LinkFrameReader();
   readonly #heads: (ReceivedHead | undefined)[] = [];
   /** The head of the next request only. */
   #nextHead: ReceivedHead | undefined;
   #lastNumber = 0;
   readonly #exchanges = new UnderWay<LinkExchange>();
-  /** Those that may send a piece, in their order. */
-  readonly #pumping = new Set<LinkExchange>();
+  readonly #pumping = new Pumping();
   /** Those whose last frame has not been written to the socket. */
   #ended: LinkExchange[] = [];
   #isFlushPlanned = false;
@@ -59,14 +80,18 @@ export class LinkConnection implements ExchangeLink {
   #idleSinceMs: number;
   #takenMs: number;
 
-  constructor(socket: Socket, shared: SharedByLinks) {
+  constructor(socket: Socket, shared: SharedByLinks, { hasTunnels }: { readonly hasTunnels: boolean }) {
     this.#socket = socket;
     this.#shared = shared;
+    this.#tunnels = hasTunnels ? new LinkTunnels() : undefined;
     this.#idleSinceMs = shared.nowMs();
     this.#takenMs = this.#idleSinceMs;
     this.remoteAddress = socket.remoteAddress;
     this.remotePort = socket.remotePort;
+    const { remoteAddress, remotePort, localAddress, localPort } = socket;
+    this.addresses = { remoteAddress, remotePort, localAddress, localPort };
     this.channel = this.#channel();
+    socket.setKeepAlive(true, KEEP_ALIVE_MS);
     // The socket closes itself then.
     socket.on("error", () => {});
     socket.on("data", (packet: Buffer) => this.#read(packet));
@@ -128,8 +153,32 @@ export class LinkConnection implements ExchangeLink {
         break;
       }
       default:
-        throw new LinkFault(`a frame has the kind ${kind}`);
+        if (this.#tunnels === undefined) throw new LinkFault(`a frame has the kind ${kind}`);
+        if (kind === kinds.open) this.#receiveOpen(this.#tunnels);
+        else this.#tunnels.receive(this.#reader);
     }
+  }
+
+  /** keeps (6) */
+  #receiveOpen(tunnels: LinkTunnels): void {
+    const { number } = this.#reader;
+    if (number !== tunnels.nextNumber) throw new LinkFault(`tunnel ${number} has no place`);
+    if (tunnels.size >= TUNNELS_MAX) throw new LinkFault("the link has too many tunnels");
+    const addressBytes = this.#reader.size - 6;
+    if (addressBytes > ADDRESS_BYTES_MAX) throw new LinkFault(`an address has ${addressBytes} bytes`);
+    const [shard, port] = [this.#reader.uint32(0), this.#reader.uint16(4)];
+    const caller: Caller = { address: this.#reader.text(6, addressBytes), port };
+    const tunnel = new LinkTunnel(this, number);
+    tunnels.add(tunnel);
+    const take = this.#isLeaving ? undefined : this.#shared.acceptTunnel?.(shard, caller);
+    if (take === undefined) {
+      tunnel.destroy();
+      return;
+    }
+    this.frames.begin(kinds.opened, number, 0);
+    this.wrote();
+    take(tunnel);
+    tunnel.resume();
   }
 
   #receiveHead(): void {
@@ -184,9 +233,15 @@ export class LinkConnection implements ExchangeLink {
     setImmediate(this.#flush);
   }
 
-  pump(exchange: LinkExchange): void {
-    if (exchange.canSend) this.#pumping.add(exchange);
+  pump(pumped: Pumped): void {
+    if (pumped.canSend) this.#pumping.add(pumped);
     this.wrote();
+  }
+
+  left(tunnel: LinkTunnel): void {
+    this.#tunnels?.delete(tunnel);
+    this.#pumping.delete(tunnel);
+    this.#noteIdle();
   }
 
   ended(exchange: LinkExchange): void {
@@ -198,7 +253,15 @@ export class LinkConnection implements ExchangeLink {
   #forget(exchange: LinkExchange): void {
     this.#exchanges.delete(exchange.number);
     this.#pumping.delete(exchange);
-    if (this.#exchanges.size === 0) this.#idleSinceMs = this.#shared.nowMs();
+    this.#noteIdle();
+  }
+
+  get #isIdle(): boolean {
+    return this.#exchanges.size === 0 && (this.#tunnels?.size ?? 0) === 0;
+  }
+
+  #noteIdle(): void {
+    if (this.#isIdle) this.#idleSinceMs = this.#shared.nowMs();
   }
 
   /** keeps (1) */
@@ -206,7 +269,7 @@ export class LinkConnection implements ExchangeLink {
     this.#isFlushPlanned = false;
     const socket = this.#socket;
     if (socket.destroyed) return;
-    this.#sendPieces();
+    this.#pumping.run(this); // keeps (2)
     const chunks = this.frames.take();
     const last = chunks.at(-1);
     if (last === undefined) return;
@@ -219,17 +282,6 @@ export class LinkConnection implements ExchangeLink {
     socket.uncork();
     if (socket.writableLength > UNREAD_BYTES_MAX) socket.pause(); // keeps (3)
   };
-
-  /** keeps (2) */
-  #sendPieces(): void {
-    for (const exchange of this.#pumping) {
-      if (this.#unsentBytes > PUMPED_BYTES_MAX) return;
-      // It goes to the end of the set, which this loop reaches later.
-      this.#pumping.delete(exchange);
-      exchange.sendPiece();
-      if (exchange.canSend) this.#pumping.add(exchange);
-    }
-  }
 
   /** The system has taken the last frames of these. */
   #taken(ended: readonly LinkExchange[]): void {
@@ -245,11 +297,12 @@ export class LinkConnection implements ExchangeLink {
     const { handlers, limits } = this.#shared;
     const nowMs = this.#shared.nowMs();
     const isStalled = this.#socket.writableLength > 0 && nowMs - this.#takenMs > limits.stalledTimeoutMs;
-    const isIdle = this.#exchanges.size === 0 && nowMs - this.#idleSinceMs > limits.keepAliveTimeoutMs;
+    const isIdle = this.#isIdle && nowMs - this.#idleSinceMs > limits.keepAliveTimeoutMs;
     if (isStalled || isIdle) {
       this.#socket.destroy();
       return;
     }
+    this.#tunnels?.check(nowMs);
     for (const exchange of this.#exchanges.values()) {
       if (exchange.timeoutMs === 0 || exchange.writableLength === 0) continue;
       exchange.stalledSinceMs ??= nowMs;
@@ -260,7 +313,7 @@ export class LinkConnection implements ExchangeLink {
   /** Asks the peer for no more requests. It ends the link when it waits for no answer; at the second call this side does. */
   #leave(): void {
     if (this.#isLeaving) {
-      if (this.#exchanges.size === 0 && this.#ended.length === 0) this.#socket.destroySoon();
+      if (this.#isIdle && this.#ended.length === 0) this.#socket.destroySoon();
       return;
     }
     this.#isLeaving = true;
@@ -273,6 +326,7 @@ export class LinkConnection implements ExchangeLink {
     this.#ended = [];
     this.#exchanges.clear();
     this.#pumping.clear();
+    this.#tunnels?.lose();
     for (const exchange of left) exchange.close();
   }
 }

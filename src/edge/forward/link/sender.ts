@@ -1,22 +1,24 @@
 /**
  * Sends requests to the node that serves an area over links, many at a time over
- * one connection. What links do not carry goes over HTTP/1.1 (`pool-sender.ts`):
- * tunnels of RESP, probes, long bodies, and everything to a peer without links.
+ * one connection, and connections of RESP clients as tunnels of it. What links do
+ * not carry goes over HTTP/1.1 (`pool-sender.ts`): probes, long bodies, tunnels to a
+ * peer whose links have none, and everything to a peer without links.
  *
- * (1) A request takes one of the two ways, and only once.
+ * (1) A request or a tunnel takes one of the two ways, and only once.
  * (2) There is one link for each owner: its requests are handled together however
  *     many clients they have, and a second connection would only halve the requests
  *     that each write carries. A link that has ended is replaced by the next request.
  * (3) A former owner has CUT_MS for what it owes. Links with a former key end after
- *     their requests.
+ *     their requests and tunnels.
  */
-import type { Socket } from "node:net";
 import type { Log } from "../../../kernel/log.ts";
 import type { HttpRequest } from "../../handler.ts";
 import type { NamedKey } from "../../http/shared-key.ts";
+import type { ByteStream } from "../byte-stream.ts";
 import type { Caller } from "../forwarded-head.ts";
 import type { OwnerAddress, Sender, SendOutcome } from "../front.ts";
 import { CUT_MS, PoolSender, type PoolSenderOptions, placeOf } from "../pool-sender.ts";
+import { TunnelOpening } from "./asked-tunnels.ts";
 import { Link } from "./asking-side.ts";
 import { BODY_BYTES_MAX } from "./frames.ts";
 import { Transit } from "./transit.ts";
@@ -61,8 +63,10 @@ export class LinkSender implements Sender {
     return new Promise((resolve) => link.send(new Transit(request, resolve)));
   }
 
-  openTunnel(to: OwnerAddress, caller: Caller, abandoned: AbortSignal): Promise<Socket | undefined> {
-    return this.#pool.openTunnel(to, caller, abandoned);
+  openTunnel(to: OwnerAddress, caller: Caller, abandoned: AbortSignal): Promise<ByteStream | undefined> {
+    const link = this.#linkTo(to);
+    if (link === undefined) return this.#pool.openTunnel(to, caller, abandoned);
+    return new Promise((done) => link.openTunnel(new TunnelOpening({ caller, abandoned, done })));
   }
 
   probe(to: OwnerAddress): Promise<boolean> {
@@ -118,9 +122,14 @@ export class LinkSender implements Sender {
   }
 
   #open(to: OwnerAddress, place: string): Link {
-    const { clock, log } = this.#options;
+    const { clock, log, shard = 0 } = this.#options;
     const link = new Link({
-      ...{ to, key: this.#key, clock, log },
+      ...{ to, key: this.#key, clock, log, shard },
+      otherTunnel: (opening) =>
+        void this.#pool.openTunnel(to, opening.caller, opening.abandoned).then((socket) => {
+          if (opening.isOver) socket?.destroy();
+          else opening.settle(socket);
+        }),
       otherWay: (transit) => void this.#pool.send(to, transit.request).then((outcome) => transit.took(outcome)),
     });
     this.#links.set(link, place);

@@ -115,7 +115,7 @@ export class AreaForwarding {
           transport: plan.transport,
         },
         keys: this.#keys,
-        besideHttp1: withLinks(log),
+        besideHttp1: withLinks(log, passed?.accept),
         onHandshakeFailed: (remoteAddress) =>
           log.warn("a connection to the cluster address has not shown the key of this cluster", { remoteAddress }),
         headerBytesMax: limits.headerBytesMax + FORWARDED_BYTES_MAX,

@@ -10,7 +10,7 @@
  * (3) The connections of a shard that the node stops serving end, and their blocked
  *     commands with an error.
  */
-import type { Socket } from "node:net";
+import type { ByteStream } from "../../../edge/forward/byte-stream.ts";
 import type { Caller } from "../../../edge/forward/forwarded-head.ts";
 import type { RespListener } from "../../../edge/resp/listener.ts";
 import type { Clock } from "../../../kernel/clock.ts";
@@ -36,7 +36,7 @@ export interface NodeRespOptions extends StoreShardsOptions {
 export interface PassedConnections {
   readonly connectionsMax: number;
   /** What takes the connection of a client, if this node serves the shard. */
-  accept(shard: number, caller: Caller): ((socket: Socket) => void) | undefined;
+  accept(shard: number, caller: Caller): ((stream: ByteStream) => void) | undefined;
 }
 
 export class NodeResp {
@@ -70,7 +70,7 @@ export class NodeResp {
       connectionsMax: plan.resp.connectionsMax,
       accept: (shard, caller) => {
         const listener = this.#listener;
-        return listener && this.#stores.isServed(shard) ? (socket) => listener.accept(socket, caller) : undefined;
+        return listener && this.#stores.isServed(shard) ? (stream) => listener.accept(stream, caller) : undefined;
       },
     };
   }
