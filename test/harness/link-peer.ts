@@ -33,6 +33,11 @@ export function answerRest(status: number, fields: string, body: string): string
   return uint(status, 2) + uint(body.length) + uint(fields.length) + fields + body;
 }
 
+/** The rest of a frame that asks for a tunnel to this shard, for a client with port 9. */
+export function openRest(shard: number, address = "192.0.2.7"): string {
+  return uint(shard) + uint(9, 2) + address;
+}
+
 /** The text of a head for a client at 192.0.2.7. */
 export function headOf(method: string, target: string, more = ""): string {
   return `${method} ${target} HTTP/1.1\r\nHost: a\r\n${more}Larder-Forwarded: 2;9;192.0.2.7\r\n\r\n`;
@@ -94,9 +99,9 @@ export class LinkPeer {
   }
 }
 
-/** A link to the port of a node, as another node opens it. */
-export function askingPeer({ host, port }: Pick<OwnerAddress, "host" | "port">): LinkPeer {
-  return new LinkPeer(connectWithKey({ host, port }, LINK_KEY, [LINK_PROTOCOL]));
+/** A link to the port of a node, as another node opens it that speaks this version. */
+export function askingPeer({ host, port }: Pick<OwnerAddress, "host" | "port">, protocol = LINK_PROTOCOL): LinkPeer {
+  return new LinkPeer(connectWithKey({ host, port }, LINK_KEY, [protocol]));
 }
 
 export interface OwningPeers {
@@ -104,13 +109,14 @@ export interface OwningPeers {
   readonly opened: readonly LinkPeer[];
 }
 
-/** A server of links that a test answers. `accept` is called with each. */
+/** A server of links of this version that a test answers. `accept` is called with each. */
 export async function owningPeers(
   context: { after(task: () => unknown): void },
   accept: (peer: LinkPeer) => unknown,
+  protocol = LINK_PROTOCOL,
 ): Promise<OwningPeers> {
   const opened: LinkPeer[] = [];
-  const options = { ...new SharedKeys([LINK_KEY]).serverOptions, ALPNProtocols: [LINK_PROTOCOL] };
+  const options = { ...new SharedKeys([LINK_KEY]).serverOptions, ALPNProtocols: [protocol] };
   const server = createServer(options, (socket) => {
     const peer = new LinkPeer(socket);
     opened.push(peer);

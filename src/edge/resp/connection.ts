@@ -612,6 +612,7 @@ export class RespConnection implements SessionPeer {
   /** Pauses reading while commands cannot run. keeps (2) */
   #readOrPause(): void {
     const { unreadBytes } = this.#parser;
+    if (unreadBytes > 0) this.#parser.leavePacket();
     if (unreadBytes !== this.#countedBytes) this.#countUnread(unreadBytes);
     if (this.#isClosed) return;
     const isFull = this.#parser.hasUnread && this.#parser.unreadBytes >= UNREAD_BYTES_MAX && this.#mustHold;

@@ -196,3 +196,35 @@ test("small pieces after a large one cost their own bytes", () => {
   }
   assert.ok(reader.copiedBytes <= 4 * bytes.length, `${reader.copiedBytes} bytes copied`);
 });
+
+test("the rest of a packet that others share is copied when it is left, and the requests are the same", () => {
+  const request = printed(["SET", "k", long]);
+  for (const split of [1, 7, 20, 40, 100]) {
+    const packet = Buffer.alloc(16_384, "x");
+    packet.write(request.slice(0, split), 5_000, "latin1");
+    const reader = parser();
+    reader.feed(packet.subarray(5_000, 5_000 + split));
+    assert.equal(reader.next(), undefined);
+    reader.leavePacket();
+    packet.fill(0);
+    assert.deepEqual(readAll([request.slice(split)], reader), [["SET", "k", long]], `${split}`);
+  }
+});
+
+test("a packet that is left with most of it unread stays as it is, and is copied once at most", () => {
+  const bytes = Buffer.from(printed(["SET", "k", "v".repeat(1_000)]), "latin1");
+  const own = Buffer.allocUnsafeSlow(bytes.length - 10);
+  bytes.copy(own);
+  const whole = parser();
+  whole.feed(own);
+  whole.next();
+  const copiedBytes = whole.copiedBytes;
+  whole.leavePacket();
+  assert.equal(whole.copiedBytes, copiedBytes);
+  const small = parser();
+  small.feed(own.subarray(0, 30));
+  small.next();
+  small.leavePacket();
+  small.leavePacket();
+  assert.deepEqual([small.copiedBytes, small.unreadBytes], [3, 3]);
+});

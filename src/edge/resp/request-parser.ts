@@ -53,6 +53,8 @@ const LINE_FEED = 0x0a;
 const ASTERISK = 0x2a;
 const DOLLAR = 0x24;
 const ZERO = 0x30;
+/** Unread bytes that are a smaller part of their packet than this are copied. */
+const KEPT_PART = 2;
 const NOTHING = Buffer.alloc(0);
 
 /** The length of the bulk string is not known yet. */
@@ -118,6 +120,18 @@ export class RequestParser {
     this.#end = 0;
     this.#dropText();
     return unread;
+  }
+
+  /** Copies the unread bytes if they are a small part of a packet, which others may share. Once for each chunk. keeps (3) */
+  leavePacket(): void {
+    const unreadBytes = this.#end - this.#at;
+    if (this.#isOwn || unreadBytes === 0 || unreadBytes * KEPT_PART > this.#bytes.buffer.byteLength) return;
+    this.#bytes = ownCopyOf(this.#bytes.subarray(this.#at, this.#end));
+    this.#at = 0;
+    this.#end = unreadBytes;
+    this.#isOwn = true;
+    this.copiedBytes += unreadBytes;
+    this.#dropText();
   }
 
   /** Adds bytes, which must not change afterwards. */
@@ -353,8 +367,9 @@ export class RequestParser {
     const collected = this.#collected;
     const part = this.#bytes.subarray(this.#at, Math.min(this.#end, this.#at + length + 2 - collected.length));
     this.#at += part.length;
-    // BodyBuffer stores the first part without a copy, and our own buffer is overwritten later.
-    collected.add(this.#isOwn && collected.length === 0 ? Buffer.from(part) : part);
+    // BodyBuffer stores the first part without a copy, our own buffer is overwritten later, and a packet is kept for most of it only.
+    const isSmall = part.length * KEPT_PART <= part.buffer.byteLength;
+    collected.add((this.#isOwn || isSmall) && collected.length === 0 ? ownCopyOf(part) : part);
     if (collected.length < length + 2) return undefined;
     this.#collected = undefined;
     this.#bulkBytes = NO_COUNT;
@@ -386,6 +401,13 @@ export class RequestParser {
     this.#collected = undefined;
     this.#words = undefined;
   }
+}
+
+/** Outside the pool of small buffers, which one of them would keep. */
+function ownCopyOf(bytes: Buffer): Buffer {
+  const copy = Buffer.allocUnsafeSlow(bytes.length);
+  bytes.copy(copy);
+  return copy;
 }
 
 /** A request in RESP, as a parser reads it. */

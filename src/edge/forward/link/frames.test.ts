@@ -54,6 +54,67 @@ test("frames are the same however their bytes are split", () => {
   assert.deepEqual(framesOf(new LinkFrameReader(), ...Array.from(bytes, (byte) => Buffer.of(byte))), whole);
 });
 
+/** The same, with data that came in parts joined, and the bytes of the longest part. */
+function joined(frames: readonly Shown[]): Shown[] {
+  const all: Shown[] = [];
+  for (const [kind, number, rest] of frames) {
+    const [, lastNumber, before = ""] = all.at(-1) ?? [];
+    const isPart = kind === kinds.tunnelData && lastNumber === number && before.length < LONG.length;
+    if (isPart) all[all.length - 1] = [kind, number, before + rest];
+    else all.push([kind, number, rest]);
+  }
+  return all;
+}
+
+const LONG = "0123456789".repeat(1_000);
+
+test("a long piece of a tunnel comes in parts as its packets do, and short ones and other frames come whole", () => {
+  const frames: readonly Shown[] = [
+    [kinds.tunnelData, 7, "short"],
+    [kinds.tunnelData, 8, LONG],
+    [kinds.data, 8, LONG],
+    [kinds.tunnelEnd, 8, ""],
+  ];
+  const bytes = written(...(frames as readonly (readonly [Kind, number, string])[]));
+  const whole = framesOf(new LinkFrameReader(), bytes);
+  assert.deepEqual(whole, frames);
+  // Each place around the ends of frames, and some within the long ones.
+  const ends = [0, 14, 14 + 9 + LONG.length, 14 + 2 * (9 + LONG.length), bytes.length];
+  const splits = ends.flatMap((end) => Array.from({ length: 25 }, (_, i) => end + i - 12)).concat([500, 5_000, 15_000]);
+  for (const split of splits.filter((at) => at >= 0 && at <= bytes.length)) {
+    const parts = framesOf(new LinkFrameReader(), bytes.subarray(0, split), bytes.subarray(split));
+    assert.deepEqual(joined(parts), frames, `${split}`);
+  }
+  const single = framesOf(new LinkFrameReader(), ...Array.from(bytes, (byte) => Buffer.of(byte)));
+  assert.deepEqual(joined(single), frames);
+});
+
+test("a part of a long piece is a part of its packet, not a copy", () => {
+  const reader = new LinkFrameReader();
+  const packet = written([kinds.tunnelData, 7, LONG]).subarray(0, 6_009);
+  reader.add(packet);
+  assert.equal(reader.next(), true);
+  assert.deepEqual([reader.bytes === packet, reader.start, reader.end], [true, 9, 6_009]);
+  assert.equal(reader.next(), false);
+});
+
+test("long bytes are passed to the connection as they are, in their place", () => {
+  const writer = new LinkFrameWriter();
+  const long = Buffer.alloc(10_000, "x");
+  writer.begin(kinds.tunnelEnd, 1, 0);
+  writer.frame(kinds.tunnelData, 2, long);
+  writer.frame(kinds.tunnelData, 3, Buffer.from("abc"));
+  assert.equal(writer.size, 9 + 9 + 10_000 + 12);
+  const chunks = writer.take();
+  assert.equal(chunks[1], long);
+  assert.deepEqual(framesOf(new LinkFrameReader(), Buffer.concat(chunks)), [
+    [kinds.tunnelEnd, 1, ""],
+    [kinds.tunnelData, 2, "x".repeat(10_000)],
+    [kinds.tunnelData, 3, "abc"],
+  ]);
+  assert.equal(writer.size, 0);
+});
+
 test("the beginning of a frame is kept as a copy", () => {
   const bytes = written([kinds.data, 7, "abc"]);
   const [packet, rest] = [Buffer.from(bytes.subarray(0, 10)), bytes.subarray(10)];

@@ -6,6 +6,7 @@ import {
   headOf,
   LINK_KEY,
   type LinkPeer,
+  openRest,
   type SentFrame,
   uint,
 } from "../../../../test/harness/link-peer.ts";
@@ -23,7 +24,9 @@ import { VirtualClock } from "../../../kernel/clock.virtual.ts";
 import { createLog } from "../../../kernel/log.ts";
 import type { Handler, HttpReply, StreamSink } from "../../handler.ts";
 import { SharedKeys } from "../../http/shared-key.ts";
+import type { ByteStream } from "../byte-stream.ts";
 import { innerService } from "../inner-service.ts";
+import { FORMER_LINK_PROTOCOL, TUNNEL_WINDOW_BYTES } from "./frames.ts";
 import { withLinks } from "./transport.ts";
 
 interface TestContext {
@@ -170,7 +173,13 @@ const TWO_TOKENS = headOf("GET", "/", "Upstash-Sync-Token: t\r\nService-Sync-Tok
 const REQUEST = ["request", 1, requestRest(1)] as const;
 
 const faults: readonly (readonly [name: string, fault: string, ...frames: readonly SentFrame[]])[] = [
-  ["an unknown kind", "a frame has the kind 11", [11, 1]],
+  ["an unknown kind", "a frame has the kind 17", [17, 1]],
+  ["a kind of the owner", "a frame has the kind 12", ["opened", 1]],
+  ["a tunnel whose number is left out", "tunnel 2 has no place", ["open", 2, openRest(4)]],
+  ["a tunnel without an address", "a frame of kind 11 is too short", ["open", 1, uint(4)]],
+  ["a tunnel of a long address", "an address has 65 bytes", ["open", 1, openRest(4, "x".repeat(65))]],
+  ["data of a tunnel that was not opened", "tunnel 1 was not opened", ["tunnelData", 1, "x"]],
+  ["the tunnel 0", "tunnel 0 was not opened", ["tunnelEnd", 0]],
   ["a kind of the other side", "a frame has the kind 5", [5, 1]],
   ["a place beyond the table", "a head has the place 4097", ["head", 4_097, headOf("GET", "/")]],
   [
@@ -430,4 +439,105 @@ test("a link without requests ends after the time of an idle connection, and an 
   await pass(14_000);
   await idle.closed;
   stalled.socket.destroy();
+});
+
+/** A node that takes tunnels to shard 4: `taken` has them, with `shard address:port`. */
+async function startTunnelOwner(
+  context: TestContext,
+): Promise<Owner & { readonly taken: (readonly [string, ByteStream])[] }> {
+  const taken: (readonly [string, ByteStream])[] = [];
+  const log = createLog({ level: "error", format: "json", clock: systemClock, sink: () => {} });
+  const owner = await startOwner(context, () => reply("x"), {
+    besideHttp1: withLinks(log, (shard, { address, port }) =>
+      shard === 4 ? (stream) => void taken.push([`${shard} ${address}:${port}`, stream]) : undefined,
+    ),
+  });
+  return { ...owner, taken };
+}
+
+test("a tunnel to a shard that is served here is opened for its client, and its bytes share a write with answers", async (context) => {
+  const owner = await startTunnelOwner(context);
+  const peer = owner.ask().send(["head", 1, headOf("GET", "/")], ["open", 1, openRest(4)], ["open", 2, openRest(5)]);
+  assert.deepEqual(await peer.next(), { kind: "opened", number: 1, rest: "" });
+  assert.deepEqual(await peer.next(), { kind: "tunnelReset", number: 2, rest: "" });
+  const [[name, stream] = ["", undefined]] = owner.taken;
+  assert.equal(name, "4 192.0.2.7:9");
+  assert.equal(stream?.remoteAddress, "127.0.0.1");
+  const heard: string[] = [];
+  stream?.on("data", (piece) => {
+    heard.push(String(piece));
+    stream.write(`<${piece}>`, "latin1");
+  });
+  let packetCount = 0;
+  peer.socket.on("data", () => {
+    packetCount += 1;
+  });
+  peer.send(["tunnelData", 1, "one"], ["request", 1, requestRest(1)], ["tunnelData", 1, "two"]);
+  assert.deepEqual(await peer.next("tunnelData"), { kind: "tunnelData", number: 1, rest: "<one>" });
+  assert.deepEqual(await answerOf(peer), [1, 200, "x"]);
+  assert.deepEqual(await peer.next(), { kind: "tunnelData", number: 1, rest: "<two>" });
+  assert.deepEqual([heard, packetCount], [["one", "two"], 1]);
+  // Frames about one that was refused have crossed.
+  peer.send(["tunnelData", 2, "late"], ["tunnelEnd", 1]);
+  stream?.once("end", () => stream.end());
+  assert.deepEqual(await peer.next(), { kind: "tunnelEnd", number: 1, rest: "" });
+});
+
+test("a link of the version before has no tunnels", async (context) => {
+  const owner = await startOwner(context, () => reply("x"));
+  const peer = askingPeer(owner.listener, FORMER_LINK_PROTOCOL);
+  context.after(() => peer.socket.destroy());
+  peer.send(["head", 1, headOf("GET", "/")], ["request", 1, requestRest(1)]);
+  assert.deepEqual(await answerOf(peer), [1, 200, "x"]);
+  peer.send(["open", 1, openRest(4)]);
+  await peer.closed;
+  assert.match(owner.warnings.join(), /a frame has the kind 11/);
+});
+
+test("when the link ends, its tunnels close; when it leaves, they go on and no other one is taken", async (context) => {
+  const owner = await startTunnelOwner(context);
+  const peer = owner.ask().send(["open", 1, openRest(4)]);
+  await peer.next("opened");
+  const closing = owner.listener.close(60_000);
+  await peer.next("goodbye");
+  peer.send(["open", 2, openRest(4)], ["tunnelData", 1, "x"]);
+  assert.deepEqual(await peer.next(), { kind: "tunnelReset", number: 2, rest: "" });
+  const [[, stream] = ["", undefined]] = owner.taken;
+  assert.ok(stream !== undefined);
+  stream.write("last", "latin1");
+  assert.deepEqual(await peer.next(), { kind: "tunnelData", number: 1, rest: "last" });
+  const closed = new Promise<void>((resolve) => void stream.once("close", resolve));
+  peer.socket.destroy();
+  await Promise.all([closed, closing]);
+});
+
+test("a client of a tunnel that reads nothing stops its own bytes, and the answers of others go on", async (context) => {
+  const owner = await startTunnelOwner(context);
+  const peer = owner.ask().send(["head", 1, headOf("GET", "/")], ["open", 1, openRest(4)]);
+  await peer.next("opened");
+  const [[, stream] = ["", undefined]] = owner.taken;
+  stream?.write("x".repeat(1_000_000), "latin1");
+  let bytes = 0;
+  while (bytes < TUNNEL_WINDOW_BYTES) bytes += (await peer.next("tunnelData")).rest.length;
+  peer.send(["request", 1, requestRest(1)]);
+  // Without a further piece before it.
+  assert.equal((await peer.next()).kind, "answer");
+  assert.deepEqual([bytes, stream?.writableLength], [TUNNEL_WINDOW_BYTES, 1_000_000 - TUNNEL_WINDOW_BYTES]);
+  peer.send(["tunnelCredit", 1, uint(1_000)]);
+  assert.equal((await peer.next("tunnelData")).rest.length, 1_000);
+});
+
+test("a short answer waits for a bounded part of the bytes of many tunnels", async (context) => {
+  const owner = await startTunnelOwner(context);
+  const count = 40;
+  const opens = Array.from({ length: count }, (_, i) => ["open", i + 1, openRest(4)] as const);
+  const peer = owner.ask().send(["head", 1, headOf("GET", "/")], ...opens);
+  for (let i = 0; i < count; i += 1) await peer.next("opened");
+  for (const [, stream] of owner.taken) stream.write("x".repeat(100_000), "latin1");
+  peer.send(["request", 1, requestRest(1)]);
+  let before = 0;
+  for (let frame = await peer.next(); frame.kind !== "answer"; frame = await peer.next()) before += frame.rest.length;
+  // Of 4,000,000; some may have been sent before the request came.
+  assert.ok(before <= 3_000_000, `${before}`);
+  for (let all = before; all < count * 100_000; ) all += (await peer.next("tunnelData")).rest.length;
 });

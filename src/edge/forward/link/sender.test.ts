@@ -275,7 +275,9 @@ const OK_BEGIN = ["begin", 1, uint(200, 2) + uint(5)] as const;
 const STREAM_BEGIN = ["begin", 1, uint(200, 2) + uint(0xffff_ffff)] as const;
 
 const faults: readonly (readonly [name: string, fault: string, ...frames: readonly SentFrame[]])[] = [
-  ["an unknown kind", "a frame has the kind 11", [11, 1]],
+  ["an unknown kind", "a frame has the kind 17", [17, 1]],
+  ["a kind of the asking side", "a frame has the kind 11", ["open", 1, uint(4)]],
+  ["a tunnel that was not asked for", "tunnel 1 was not opened", ["opened", 1]],
   ["a kind of the other side", "a frame has the kind 2", ["request", 1]],
   ["an answer to the request 0", "request 0 was not sent", ["answer", 0]],
   ["an answer to a request that was not sent", "request 2 was not sent", ["answer", 2, answerRest(200, "", "")]],
