@@ -21,6 +21,7 @@ import { BUDGETED_REPLY_BYTES_MIN } from "../limits/held-bytes.ts";
 import { Departures, isUnsendable, type Traveller } from "./departures.ts";
 import { type Caller, endToEnd, findHeader, forwardedHeaders, PROBE, probeOf, tunnelTo } from "./forwarded-head.ts";
 import type { OwnerAddress, Sender, SendOutcome } from "./front.ts";
+import { SinkPace } from "./sink-pace.ts";
 import { Tunnels } from "./tunnels.ts";
 
 export interface PoolSenderOptions {
@@ -44,9 +45,6 @@ export const CUT_MS = 10_000;
 const MISDIRECTED = 421;
 const NO_CONTENT = 204;
 const NO_CONTENT_STATUSES = [NO_CONTENT, 304];
-/** Unsent bytes of an event stream above which its source is not read, and how often to look whether they were sent. */
-const QUEUED_BYTES_MAX = 64 * 1024;
-const QUEUE_LOOK_MS = 20;
 
 const ABANDONED = new Error("The client has gone");
 
@@ -225,7 +223,7 @@ export function placeOf({ host, port }: OwnerAddress): string {
 /** A request on its way, and its answer. */
 class Transit implements Traveller {
   readonly #request: HttpRequest;
-  readonly #clock: Clock;
+  readonly #pace: SinkPace;
   /** Called once: a connection has taken it, or none could be made. */
   onLeft: ((isConnected: boolean) => void) | undefined;
   #done: ((outcome: SendOutcome) => void) | undefined;
@@ -238,14 +236,13 @@ class Transit implements Traveller {
   #announcedBytes: number | undefined = 0;
   #sink: StreamSink | undefined;
   #isOver = false;
-  #cancelLook: () => void = () => {};
 
   constructor(
     request: HttpRequest,
     { clock, done }: { readonly clock: Clock; readonly done: (outcome: SendOutcome) => void },
   ) {
     this.#request = request;
-    this.#clock = clock;
+    this.#pace = new SinkPace(clock);
     this.#done = done;
   }
 
@@ -294,7 +291,7 @@ class Transit implements Traveller {
     this.#isOver = true;
     if (this.#status === MISDIRECTED) this.#settle({ kind: "not executed" });
     else if (this.#announcedBytes === undefined) {
-      this.#cancelLook();
+      this.#pace.stop();
       this.#sink?.end();
     } else this.#settle({ kind: "answered", reply: this.#reply() });
   }
@@ -307,7 +304,7 @@ class Transit implements Traveller {
   failed(fault: unknown): void {
     if (this.#isOver) return;
     this.#isOver = true;
-    this.#cancelLook();
+    this.#pace.stop();
     const isSent = this.#controller !== undefined && this.#status !== MISDIRECTED;
     this.#settle({ kind: isSent ? "lost" : isUnsendable(fault) ? "unsendable" : "not executed" });
     // Its client sees that the stream has no end.
@@ -352,20 +349,13 @@ class Transit implements Traveller {
     const sink = this.#sink;
     if (sink === undefined) return;
     sink.write(Buffer.from(piece));
-    if (sink.queuedBytes <= QUEUED_BYTES_MAX) return;
-    controller.pause();
-    const look = (): void => {
-      if (this.#isOver) return;
-      if (sink.queuedBytes > QUEUED_BYTES_MAX) this.#cancelLook = this.#clock.after(QUEUE_LOOK_MS, look);
-      else controller.resume();
-    };
-    this.#cancelLook = this.#clock.after(QUEUE_LOOK_MS, look);
+    if (this.#pace.mustWait(sink, () => controller.resume())) controller.pause();
   }
 
   #clientGone(controller: Dispatcher.DispatchController): void {
     if (this.#isOver) return;
     this.#isOver = true;
-    this.#cancelLook();
+    this.#pace.stop();
     controller.abort(ABANDONED);
   }
 

@@ -13,6 +13,7 @@ import type { HttpReply, HttpRequest, HttpStream, StreamSink } from "../../handl
 import { BodyBuffer } from "../../http/bodies/body-buffer.ts";
 import { BUDGETED_REPLY_BYTES_MIN } from "../../limits/held-bytes.ts";
 import type { SendOutcome } from "../front.ts";
+import { SinkPace } from "../sink-pace.ts";
 import { ENDLESS, LinkFault, type LinkFrameReader, PIECE_BYTES_MAX, WINDOW_BYTES } from "./frames.ts";
 
 /** What a request needs of its link. */
@@ -25,9 +26,6 @@ export interface TransitLink {
 }
 
 const MISDIRECTED = 421;
-/** Unsent bytes of a stream above which its source gets no credit, and how often to look whether they were sent. */
-const QUEUED_BYTES_MAX = 64 * 1024;
-const QUEUE_LOOK_MS = 20;
 /** Bodies up to this size become strings, which go out together with their head. */
 const TEXT_BYTES_MAX = 16 * 1024;
 
@@ -51,7 +49,7 @@ export class Transit {
   /** What came of a stream before it was opened. */
   #early: Buffer[] = [];
   #hasEnded = false;
-  #cancelLook: () => void = () => {};
+  #pace: SinkPace | undefined;
 
   constructor(request: HttpRequest, done: (outcome: SendOutcome) => void) {
     this.request = request;
@@ -86,6 +84,7 @@ export class Transit {
     this.#readHead(frame, { at: 6, to: frame.size });
     if (size === ENDLESS) {
       this.#isStream = true;
+      this.#pace = this.#link && new SinkPace(this.#link.clock);
       this.#done({ kind: "answered", reply: this.#stream() });
       return;
     }
@@ -196,21 +195,8 @@ export class Transit {
     }
     sink.write(piece);
     if (this.#isOver) return;
-    if (sink.queuedBytes <= QUEUED_BYTES_MAX) this.#credit(piece.length);
-    else {
-      this.#owed += piece.length;
-      this.#look(sink);
-    }
-  }
-
-  #look(sink: StreamSink): void {
-    this.#cancelLook();
-    this.#cancelLook =
-      this.#link?.clock.after(QUEUE_LOOK_MS, () => {
-        if (this.#isOver) return;
-        if (sink.queuedBytes > QUEUED_BYTES_MAX) this.#look(sink);
-        else this.#credit(0);
-      }) ?? this.#cancelLook;
+    if (this.#pace?.mustWait(sink, () => this.#credit(0)) === true) this.#owed += piece.length;
+    else this.#credit(piece.length);
   }
 
   /** keeps (4) */
@@ -229,6 +215,6 @@ export class Transit {
   /** keeps (1) */
   #over(): void {
     this.#isOver = true;
-    this.#cancelLook();
+    this.#pace?.stop();
   }
 }
