@@ -32,6 +32,7 @@ import {
   NUMBER_MAX,
   PUMPED_BYTES_MAX,
   SYNC_TOKEN_BYTES_MAX,
+  writeChunks,
 } from "./frames.ts";
 import { headText, PlacedHead, syncTokenAt } from "./heads.ts";
 import type { Transit, TransitLink } from "./transit.ts";
@@ -264,9 +265,7 @@ export class Link implements TransitLink {
     if (!socket.writable) return;
     if (this.#tunnels.isPumping) this.#tunnels.sendPieces();
     this.#handedNumber = this.#lastNumber; // keeps (1)
-    socket.cork();
-    for (const chunk of this.#frames.take()) socket.write(chunk);
-    socket.uncork();
+    writeChunks(socket, this.#frames.take());
     // Otherwise they go on when the peer has taken bytes.
     if (this.#tunnels.isPumping && !socket.writableNeedDrain) this.#planFlush();
     if (!this.isUsable) this.#endIfDone();

@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
+import { Writable } from "node:stream";
 import { test } from "node:test";
-import { type Kind, kinds, LinkFault, LinkFrameReader, LinkFrameWriter } from "./frames.ts";
+import { type Kind, kinds, LinkFault, LinkFrameReader, LinkFrameWriter, writeChunks } from "./frames.ts";
 
 type Shown = readonly [kind: number, number: number, rest: string];
 
@@ -98,21 +99,28 @@ test("a part of a long piece is a part of its packet, not a copy", () => {
   assert.equal(reader.next(), false);
 });
 
-test("long bytes are passed to the connection as they are, in their place", () => {
-  const writer = new LinkFrameWriter();
-  const long = Buffer.alloc(10_000, "x");
-  writer.begin(kinds.tunnelEnd, 1, 0);
-  writer.frame(kinds.tunnelData, 2, long);
-  writer.frame(kinds.tunnelData, 3, Buffer.from("abc"));
-  assert.equal(writer.size, 9 + 9 + 10_000 + 12);
-  const chunks = writer.take();
-  assert.equal(chunks[1], long);
-  assert.deepEqual(framesOf(new LinkFrameReader(), Buffer.concat(chunks)), [
-    [kinds.tunnelEnd, 1, ""],
-    [kinds.tunnelData, 2, "x".repeat(10_000)],
-    [kinds.tunnelData, 3, "abc"],
-  ]);
-  assert.equal(writer.size, 0);
+test("the frames of a turn are one write if they are few bytes, and long buffers are a write each", () => {
+  const shown = (...lengths: readonly number[]): readonly string[] => {
+    const calls: string[] = [];
+    const socket = new Writable();
+    Object.assign(socket, {
+      write: (chunk: Buffer, done?: () => void) =>
+        void calls.push(`${chunk.length}${done === undefined ? "" : " done"}`),
+      cork: () => void calls.push("cork"),
+      uncork: () => void calls.push("uncork"),
+    });
+    writeChunks(
+      socket,
+      lengths.map((length) => Buffer.alloc(length)),
+      () => {},
+    );
+    return calls;
+  };
+  assert.deepEqual(shown(), []);
+  assert.deepEqual(shown(5), ["5 done"]);
+  assert.deepEqual(shown(100_000), ["100000 done"]);
+  assert.deepEqual(shown(5, 16_384), ["cork", "5", "16384 done", "uncork"]);
+  assert.deepEqual(shown(5, 16_385), ["5", "16385 done"]);
 });
 
 test("the beginning of a frame is kept as a copy", () => {

@@ -45,6 +45,7 @@
  * (8) Each side of a tunnel may send TUNNEL_WINDOW_BYTES, and as many as credits say
  *     beyond these, in pieces of at most PIECE_BYTES_MAX.
  */
+import type { Writable } from "node:stream";
 
 /**
  * Chosen in the handshake (ALPN), the best first. Raised with each change of the frames. A node speaks its own version and the
@@ -115,8 +116,6 @@ const NO_BYTES = Buffer.alloc(0);
 
 /** Longer frames with data of a tunnel are read in the parts in which they come, so that nothing is copied to join them. */
 const PARTED_BYTES_MIN = 8 * 1024;
-/** Longer bytes are passed to the connection as they are, instead of being copied behind others. */
-const COPIED_BYTES_MAX = 8 * 1024;
 
 /**
  * Reads frames from the packets of a connection, split anywhere. After `add`, `next` says whether there is another frame. A
@@ -247,8 +246,26 @@ function lengthAt(bytes: Buffer, at: number): number {
   return length;
 }
 
-/** Buffers of this size are filled with frames one after the other. */
+/** Buffers of this size are filled with frames one after the other, and of the second one where a turn has many bytes. */
 const BUFFER_BYTES = 64 * 1024;
+const LONG_BUFFER_BYTES = 320 * 1024;
+
+/**
+ * Writes the frames of a turn. Few bytes are one write, though they be in two buffers, so that they are one record of TLS. The
+ * buffers of many bytes are a write each: TLS would join them to a further copy.
+ */
+export function writeChunks(socket: Writable, chunks: readonly Buffer[], done?: () => void): void {
+  const last = chunks.at(-1);
+  if (last === undefined) return;
+  const isShort = chunks.length > 1 && chunks.every(({ length }) => length <= CORKED_BYTES_MAX);
+  if (isShort) socket.cork();
+  for (const chunk of chunks) if (chunk !== last) socket.write(chunk);
+  if (done === undefined) socket.write(last);
+  else socket.write(last, done);
+  if (isShort) socket.uncork();
+}
+
+const CORKED_BYTES_MAX = 16 * 1024;
 
 /**
  * Writes frames one behind the other, for one write of the connection. `begin` says how long the rest of a frame is, and
@@ -268,10 +285,9 @@ export class LinkFrameWriter {
     return this.#chunkBytes + this.#at - this.#start;
   }
 
-  begin(kind: Kind, number: number, size: number, copiedBytes = size): void {
+  begin(kind: Kind, number: number, size: number): void {
     const length = FRAME_HEADER_BYTES + size;
-    const written = FRAME_HEADER_BYTES + copiedBytes;
-    if (this.#at + written > this.#bytes.length) this.#renew(written);
+    if (this.#at + length > this.#bytes.length) this.#renew(length);
     this.uint32(length);
     this.#bytes[this.#at] = kind;
     this.#at += 1;
@@ -303,19 +319,6 @@ export class LinkFrameWriter {
     this.#at += bytes.copy(this.#bytes, this.#at);
   }
 
-  /** A frame with these bytes, which nobody changes any more. */
-  frame(kind: Kind, number: number, bytes: Buffer): void {
-    const { length } = bytes;
-    this.begin(kind, number, length, length > COPIED_BYTES_MAX ? 0 : length);
-    if (length <= COPIED_BYTES_MAX) {
-      this.copy(bytes);
-      return;
-    }
-    this.#finish();
-    this.#chunks.push(bytes);
-    this.#chunkBytes += length;
-  }
-
   /** The frames since the last call, in order. */
   take(): readonly Buffer[] {
     this.#finish();
@@ -327,7 +330,8 @@ export class LinkFrameWriter {
 
   #renew(length: number): void {
     this.#finish();
-    this.#bytes = Buffer.allocUnsafeSlow(Math.max(BUFFER_BYTES, length));
+    const bytesMin = this.#chunkBytes > BUFFER_BYTES / 2 ? LONG_BUFFER_BYTES : BUFFER_BYTES;
+    this.#bytes = Buffer.allocUnsafeSlow(Math.max(bytesMin, length));
     this.#start = 0;
     this.#at = 0;
   }

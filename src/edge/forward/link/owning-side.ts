@@ -25,6 +25,7 @@ import {
   LinkFrameWriter,
   PUMPED_BYTES_MAX,
   TUNNELS_MAX,
+  writeChunks,
 } from "./frames.ts";
 import { type ReceivedHead, readReceivedHead } from "./heads.ts";
 import { type Pumped, Pumping } from "./pumping.ts";
@@ -271,15 +272,11 @@ export class LinkConnection implements ExchangeLink, TunnelLink {
     if (socket.destroyed) return;
     this.#pumping.run(this); // keeps (2)
     const chunks = this.frames.take();
-    const last = chunks.at(-1);
-    if (last === undefined) return;
+    if (chunks.length === 0) return;
     if (socket.writableLength === 0) this.#takenMs = this.#shared.nowMs();
     const ended = this.#ended;
     this.#ended = [];
-    socket.cork();
-    for (const chunk of chunks) if (chunk !== last) socket.write(chunk);
-    socket.write(last, () => this.#taken(ended));
-    socket.uncork();
+    writeChunks(socket, chunks, () => this.#taken(ended));
     if (socket.writableLength > UNREAD_BYTES_MAX) socket.pause(); // keeps (3)
   };
 

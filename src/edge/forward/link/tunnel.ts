@@ -68,7 +68,9 @@ export class LinkTunnel extends EventEmitter implements ByteStream, Pumped {
   /** Bytes that were read since the last credit. */
   #owed = 0;
   /** What waits for credit or for the link. */
-  #queue: Buffer[] = [];
+  #queue: (Buffer | string)[] = [];
+  /** What was sent of the first of them. */
+  #sentBytes = 0;
   #queuedBytes = 0;
   /** `end` was called; its frame was sent. */
   #isEnding = false;
@@ -121,16 +123,15 @@ export class LinkTunnel extends EventEmitter implements ByteStream, Pumped {
     if (!this.writable || length === 0) return this.#queuedBytes === 0;
     const hasRoom = length <= this.#window && length <= PIECE_BYTES_MAX;
     if (this.#queuedBytes > 0 || !hasRoom || this.#link.isCongested) {
-      this.#queue.push(typeof chunk === "string" ? Buffer.from(chunk, "latin1") : chunk);
+      this.#queue.push(chunk);
       this.#queuedBytes += length;
       this.#link.pump(this); // keeps (3)
       return false;
     }
     const { frames } = this.#link;
-    if (typeof chunk === "string") {
-      frames.begin(kinds.tunnelData, this.number, length);
-      frames.text(chunk);
-    } else frames.frame(kinds.tunnelData, this.number, chunk);
+    frames.begin(kinds.tunnelData, this.number, length);
+    if (typeof chunk === "string") frames.text(chunk);
+    else frames.copy(chunk);
     this.#window -= length;
     this.#stillSinceMs = undefined;
     this.#link.wrote();
@@ -154,10 +155,16 @@ export class LinkTunnel extends EventEmitter implements ByteStream, Pumped {
     const [first] = this.#queue;
     if (first === undefined || !this.canSend) return;
     const { frames } = this.#link;
-    const size = Math.min(first.length, PIECE_BYTES_MAX, this.#window);
-    frames.frame(kinds.tunnelData, this.number, size === first.length ? first : first.subarray(0, size));
-    if (size === first.length) this.#queue.shift();
-    else this.#queue[0] = first.subarray(size);
+    const start = this.#sentBytes;
+    const size = Math.min(first.length - start, PIECE_BYTES_MAX, this.#window);
+    frames.begin(kinds.tunnelData, this.number, size);
+    if (typeof first === "string") frames.text(first.slice(start, start + size));
+    else frames.copy(first.subarray(start, start + size));
+    this.#sentBytes += size;
+    if (this.#sentBytes === first.length) {
+      this.#queue.shift();
+      this.#sentBytes = 0;
+    }
     this.#queuedBytes -= size;
     this.#window -= size;
     this.#stillSinceMs = undefined;
