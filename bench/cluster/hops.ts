@@ -54,14 +54,14 @@ export async function measureHops(
   const subjects = [
     httpSubject("SET over HTTP", ["SET", "key", VALUE], token),
     httpSubject("GET over HTTP", ["GET", "key"], token),
-    respSubject("SET over RESP", ["SET", "key", VALUE], token),
-    respSubject("GET over RESP", ["GET", "key"], token),
+    respSubject({ name: "SET over RESP", words: ["SET", "key", VALUE], password: token }),
+    respSubject({ name: "GET over RESP", words: ["GET", "key"], password: token }),
     ...[1, PACKET_COMMANDS].flatMap((depth) => {
-      const many = { connections: MANY_CONNECTIONS, depth };
+      const many = { password: token, connections: MANY_CONNECTIONS, depth };
       const size = `${MANY_CONNECTIONS} x ${depth}`;
       return [
-        respSubject(`SET over RESP, ${size}`, ["SET", "key", VALUE], token, many),
-        respSubject(`GET over RESP, ${size}`, ["GET", "key"], token, many),
+        respSubject({ name: `SET over RESP, ${size}`, words: ["SET", "key", VALUE], ...many }),
+        respSubject({ name: `GET over RESP, ${size}`, words: ["GET", "key"], ...many }),
       ];
     }),
   ].filter(({ name }) => options.subject === undefined || name.includes(options.subject));
@@ -107,17 +107,14 @@ function httpSubject(name: string, words: readonly string[], token: string): Sub
   };
 }
 
-interface RespSize {
-  readonly connections: number;
-  readonly depth: number;
+interface RespSubject extends Pick<Subject, "name"> {
+  readonly words: readonly string[];
+  readonly password: string;
+  readonly connections?: number;
+  readonly depth?: number;
 }
 
-function respSubject(
-  name: string,
-  words: readonly string[],
-  password: string,
-  { connections: many, depth }: RespSize = { connections: CONNECTIONS, depth: 1 },
-): Subject {
+function respSubject({ name, words, password, connections: many = CONNECTIONS, depth = 1 }: RespSubject): Subject {
   return {
     name,
     connections: many,

@@ -31,7 +31,7 @@ export interface ByteStream {
   /** Short pieces come as text, each character a byte, so that a reader that passes them on keeps no packet. */
   preferText?(): void;
   /** `timeout` when so long no byte has moved. */
-  setTimeout(ms: number): unknown;
+  readonly setTimeout: (ms: number) => unknown;
   destroy(): unknown;
   /** Destroys it when its bytes have been sent. */
   destroySoon(): void;

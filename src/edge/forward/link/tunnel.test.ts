@@ -153,6 +153,28 @@ test("a reset drops what was not sent, closes the other side after all that came
   }
 });
 
+test("single bytes that wait leave as one piece, and those that are held come as one", async () => {
+  const ends = pair();
+  const [near, far] = ends;
+  const pieces: number[] = [];
+  far.tunnel.on("data", ({ length }: Buffer) => void pieces.push(length));
+  far.tunnel.pause();
+  near.isCongested = true;
+  for (let i = 0; i < 3_000; i += 1) near.tunnel.write(i % 2 === 0 ? "a" : Buffer.from("b"));
+  near.isCongested = false;
+  const bytes = near.take();
+  assert.equal(bytes.length, 9 + 3_000);
+  far.receive(bytes);
+  for (let i = 0; i < 2_000; i += 1) {
+    near.tunnel.write("c", "latin1");
+    far.receive(near.take());
+  }
+  far.tunnel.resume();
+  await settle(ends);
+  assert.deepEqual(pieces, [5_000]);
+  assert.ok(far.heard === "ab".repeat(1_500) + "c".repeat(2_000));
+});
+
 test("destroySoon ends both sides when its bytes were sent", async () => {
   const ends = pair();
   const [near, far] = ends;

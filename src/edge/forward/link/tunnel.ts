@@ -12,10 +12,12 @@
  *     source, and its link goes on.
  * (3) While a link has many unsent bytes, a tunnel waits for its turn, and sends one
  *     piece in each. So a short request or answer never waits for long.
- * (4) No packet is kept for a small part of it.
+ * (4) No packet is kept for a small part of it, and what is held is one piece, however
+ *     many it came in.
  * (5) `close` comes once, in a later microtask, after everything that came before.
  */
 import { EventEmitter } from "node:events";
+import { BodyBuffer } from "../../http/bodies/body-buffer.ts";
 import type { ByteStream } from "../byte-stream.ts";
 import {
   kinds,
@@ -52,8 +54,8 @@ export interface LinkAddresses {
 
 /** Longer pieces are given to a reader of text as bytes: at most a packet, which has a record of TLS, is kept for each. */
 const TEXT_BYTES_MAX = 4 * 1024;
-/** See (4): a piece with less than this part of its packet is copied. */
-const KEPT_PART = 2;
+/** So many chunks that were sent are kept in front of those that wait. */
+const SENT_CHUNKS_MAX = 1_024;
 
 export class LinkTunnel extends EventEmitter implements ByteStream, Pumped {
   readonly number: number;
@@ -69,7 +71,8 @@ export class LinkTunnel extends EventEmitter implements ByteStream, Pumped {
   #owed = 0;
   /** What waits for credit or for the link. */
   #queue: (Buffer | string)[] = [];
-  /** What was sent of the first of them. */
+  /** The place of the first of them, and what was sent of it. */
+  #firstAt = 0;
   #sentBytes = 0;
   #queuedBytes = 0;
   /** `end` was called; its frame was sent. */
@@ -80,7 +83,7 @@ export class LinkTunnel extends EventEmitter implements ByteStream, Pumped {
   #isEndRead = false;
   #isPaused = true;
   /** What came while it was paused. */
-  #held: (Buffer | string)[] = [];
+  #held: BodyBuffer | undefined;
   #isTextPreferred = false;
   /** 0: any time. */
   #timeoutMs = 0;
@@ -152,19 +155,10 @@ export class LinkTunnel extends EventEmitter implements ByteStream, Pumped {
   }
 
   sendPiece(): void {
-    const [first] = this.#queue;
-    if (first === undefined || !this.canSend) return;
-    const { frames } = this.#link;
-    const start = this.#sentBytes;
-    const size = Math.min(first.length - start, PIECE_BYTES_MAX, this.#window);
-    frames.begin(kinds.tunnelData, this.number, size);
-    if (typeof first === "string") frames.text(first.slice(start, start + size));
-    else frames.copy(first.subarray(start, start + size));
-    this.#sentBytes += size;
-    if (this.#sentBytes === first.length) {
-      this.#queue.shift();
-      this.#sentBytes = 0;
-    }
+    if (!this.canSend) return;
+    const size = Math.min(this.#queuedBytes, PIECE_BYTES_MAX, this.#window);
+    this.#link.frames.begin(kinds.tunnelData, this.number, size);
+    for (let left = size; left > 0; ) left -= this.#writeQueued(left);
     this.#queuedBytes -= size;
     this.#window -= size;
     this.#stillSinceMs = undefined;
@@ -172,6 +166,25 @@ export class LinkTunnel extends EventEmitter implements ByteStream, Pumped {
     if (this.#queuedBytes > 0) return;
     if (this.#isEnding) this.#sendEnd();
     else this.emit("drain");
+  }
+
+  /** Writes at most so many bytes of the first chunk that waits. Returns how many. */
+  #writeQueued(bytesMax: number): number {
+    const { frames } = this.#link;
+    const first = this.#queue[this.#firstAt] as Buffer | string;
+    const start = this.#sentBytes;
+    const end = Math.min(first.length, start + bytesMax);
+    if (typeof first === "string") frames.text(first.slice(start, end));
+    else frames.copy(first.subarray(start, end));
+    this.#sentBytes = end;
+    if (end < first.length) return end - start;
+    this.#sentBytes = 0;
+    this.#firstAt += 1;
+    if (this.#firstAt === this.#queue.length || this.#firstAt === SENT_CHUNKS_MAX) {
+      this.#queue.splice(0, this.#firstAt);
+      this.#firstAt = 0;
+    }
+    return end - start;
   }
 
   pause(): void {
@@ -193,10 +206,10 @@ export class LinkTunnel extends EventEmitter implements ByteStream, Pumped {
     this.#isTextPreferred = true;
   }
 
-  setTimeout(ms: number): void {
+  readonly setTimeout = (ms: number): void => {
     this.#timeoutMs = ms;
     this.#stillSinceMs = undefined;
-  }
+  };
 
   /** Called about once a second where timeouts are used. */
   check(nowMs: number): void {
@@ -227,7 +240,7 @@ export class LinkTunnel extends EventEmitter implements ByteStream, Pumped {
     if (size === 0 || size > this.#room || this.#hasPeerEnded) throw new LinkFault("a piece of a tunnel has no place");
     this.#room -= size;
     this.#stillSinceMs = undefined;
-    if (this.#isPaused || this.#held.length > 0) this.#held.push(this.#ownPieceOf(frame));
+    if (this.#isPaused || this.#held !== undefined) this.#hold(frame);
     else this.#pass(this.#pieceOf(frame));
   }
 
@@ -248,7 +261,8 @@ export class LinkTunnel extends EventEmitter implements ByteStream, Pumped {
   lost(): void {
     if (this.destroyed) return;
     // Nobody else has these bytes any more, and they are few.
-    for (const piece of this.#held.splice(0)) this.emit("data", piece);
+    if (this.#held !== undefined) this.emit("data", this.#held.take());
+    this.#held = undefined;
     if (this.#hasPeerEnded && !this.#isEndRead) this.emit("end");
     if (!this.destroyed) this.#close();
   }
@@ -259,9 +273,14 @@ export class LinkTunnel extends EventEmitter implements ByteStream, Pumped {
   }
 
   /** keeps (4) */
-  #ownPieceOf(frame: LinkFrameReader): Buffer | string {
-    const isMost = frame.size * KEPT_PART > frame.bytes.length;
-    return isMost || this.#isTextPreferred ? this.#pieceOf(frame) : frame.copy(0);
+  #hold({ bytes, start, end }: LinkFrameReader): void {
+    if (this.#held === undefined) {
+      // It keeps its first chunk as it is.
+      const first = Buffer.allocUnsafeSlow(end - start);
+      bytes.copy(first, 0, start, end);
+      this.#held = new BodyBuffer(0);
+      this.#held.add(first);
+    } else this.#held.add(bytes.subarray(start, end));
   }
 
   /** keeps (2) */
@@ -283,12 +302,11 @@ export class LinkTunnel extends EventEmitter implements ByteStream, Pumped {
   }
 
   #flow(): void {
-    while (!this.#isPaused && !this.destroyed) {
-      const piece = this.#held.shift();
-      if (piece === undefined) break;
-      this.#pass(piece);
-    }
-    if (this.#isPaused || this.#held.length > 0) return;
+    if (this.#isPaused || this.destroyed) return;
+    const held = this.#held;
+    this.#held = undefined;
+    if (held !== undefined) this.#pass(held.take());
+    if (this.#isPaused) return;
     this.#credit();
     if (!this.#hasPeerEnded || this.#isEndRead) return;
     this.#isEndRead = true;
@@ -317,7 +335,7 @@ export class LinkTunnel extends EventEmitter implements ByteStream, Pumped {
     this.#isEnding = true;
     this.#queue = [];
     this.#queuedBytes = 0;
-    this.#held = [];
+    this.#held = undefined;
     this.#link.left(this);
     queueMicrotask(() => {
       this.closed = true;
