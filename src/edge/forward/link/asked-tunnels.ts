@@ -60,6 +60,7 @@ export interface AskedTunnelsOptions extends Pick<TunnelLink, "frames" | "isCong
 }
 
 export class AskedTunnels implements TunnelLink {
+  readonly growth = { bytes: 0 };
   readonly #link: AskedTunnelsOptions;
   readonly #tunnels = new LinkTunnels();
   readonly #openings = new Map<LinkTunnel, TunnelOpening>();

@@ -43,7 +43,8 @@
  * (7) Before `opened` nothing of the client is sent, so an attempt to open a tunnel has
  *     carried nothing out, and may be made again.
  * (8) Each side of a tunnel may send TUNNEL_WINDOW_BYTES, and as many as credits say
- *     beyond these, in pieces of at most PIECE_BYTES_MAX.
+ *     beyond these, in pieces of at most PIECE_BYTES_MAX. At no moment may it send more
+ *     than TUNNEL_WINDOW_BYTES_MAX.
  */
 import type { Writable } from "node:stream";
 
@@ -101,9 +102,13 @@ export const NUMBER_MAX = 0xffff_ffff;
 /** Unsent bytes above which what has long bodies, or is a tunnel, waits for its turn: so long may a short answer have to wait. */
 export const PUMPED_BYTES_MAX = 256 * 1024;
 /** In each direction of a tunnel, and as many may wait for its client: less than the buffers of a connection of its own. */
-export const TUNNEL_WINDOW_BYTES = 256 * 1024;
-/** A reader gives credit for as many, in few frames. */
-export const TUNNEL_CREDIT_BYTES = 64 * 1024;
+export const TUNNEL_WINDOW_BYTES = 64 * 1024;
+/** A side that reads long data at once lets its window grow up to this: each turn of both nodes carries half of a window. */
+export const TUNNEL_WINDOW_BYTES_MAX = 1024 * 1024;
+/** By so much the windows of all tunnels of a link may have grown at each end. */
+export const TUNNELS_GROWTH_BYTES_MAX = 64 * 1024 * 1024;
+/** Data in shorter frames, or parts of them, does not let a window grow. */
+export const LONG_DATA_BYTES_MIN = 4 * 1024;
 /** Open tunnels of a link. Further ones go over connections of their own. */
 export const TUNNELS_MAX = 65_536;
 

@@ -62,6 +62,7 @@ export class LinkConnection implements ExchangeLink, TunnelLink {
   readonly remoteAddress: string | undefined;
   readonly remotePort: number | undefined;
   readonly addresses: LinkAddresses;
+  readonly growth = { bytes: 0 };
   readonly #socket: Socket;
   readonly #shared: SharedByLinks;
   /** Undefined: the peer knows none. */
@@ -164,14 +165,15 @@ export class LinkConnection implements ExchangeLink, TunnelLink {
   #receiveOpen(tunnels: LinkTunnels): void {
     const { number } = this.#reader;
     if (number !== tunnels.nextNumber) throw new LinkFault(`tunnel ${number} has no place`);
-    if (tunnels.size >= TUNNELS_MAX) throw new LinkFault("the link has too many tunnels");
     const addressBytes = this.#reader.size - 6;
     if (addressBytes > ADDRESS_BYTES_MAX) throw new LinkFault(`an address has ${addressBytes} bytes`);
     const [shard, port] = [this.#reader.uint32(0), this.#reader.uint16(4)];
     const caller: Caller = { address: this.#reader.text(6, addressBytes), port };
     const tunnel = new LinkTunnel(this, number);
     tunnels.add(tunnel);
-    const take = this.#isLeaving ? undefined : this.#shared.acceptTunnel?.(shard, caller);
+    // The peer may have forgotten some that have unread bytes here.
+    const hasRoom = !this.#isLeaving && tunnels.size <= TUNNELS_MAX;
+    const take = hasRoom ? this.#shared.acceptTunnel?.(shard, caller) : undefined;
     if (take === undefined) {
       tunnel.destroy();
       return;

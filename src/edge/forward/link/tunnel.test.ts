@@ -11,6 +11,7 @@ import { LinkTunnels } from "./tunnel-set.ts";
 class End implements TunnelLink {
   readonly frames = new LinkFrameWriter();
   readonly addresses = { remoteAddress: "10.0.0.1", remotePort: 1 };
+  readonly growth = { bytes: 0 };
   readonly tunnels = new LinkTunnels();
   readonly tunnel = new LinkTunnel(this, 1);
   readonly pumped = new Set<LinkTunnel>();
@@ -121,6 +122,53 @@ test("a reader that stops within a piece gets no other one, and gives no credit 
   assert.deepEqual([far.heard.length, far.heard.at(-1)], [655_360, "9"]);
 });
 
+/** Sends so much in pieces of this size, and answers with credits only. */
+async function sendInPieces(ends: readonly [End, End], size: number): Promise<void> {
+  for (let i = 0; i < 40; i += 1) {
+    ends[0].tunnel.write("x".repeat(size), "latin1");
+    await settle(ends);
+  }
+}
+
+test("the window of a reader of long data grows up to its bound, and is small again after short data or a stop", async () => {
+  const ends = pair();
+  const [near, far] = ends;
+  /** What is sent to a reader that has stopped. */
+  const window = async (): Promise<number> => {
+    far.tunnel.pause();
+    near.tunnel.write("y".repeat(4_000_000), "latin1");
+    const before = near.tunnel.writableLength;
+    await settle(ends);
+    const sent = before - near.tunnel.writableLength;
+    far.tunnel.resume();
+    await settle(ends);
+    return sent;
+  };
+  await sendInPieces(ends, 60_000);
+  assert.equal(far.growth.bytes, 1_048_576 - TUNNEL_WINDOW_BYTES);
+  const grown = await window();
+  assert.ok(grown > 500_000 && grown <= 1_048_576, `${grown}`);
+  await sendInPieces(ends, 1_000);
+  await sendInPieces(ends, 1_000);
+  for (let i = 0; i < 20; i += 1) await sendInPieces(ends, 2_000);
+  assert.equal(far.growth.bytes, 0);
+  const small = await window();
+  assert.ok(small <= TUNNEL_WINDOW_BYTES, `${small}`);
+  near.tunnel.destroy();
+  await settle(ends);
+  assert.equal(far.growth.bytes, 0);
+});
+
+test("windows of a link grow together up to a bound, which a tunnel that ends gives back", async () => {
+  const ends = pair();
+  ends[1].growth.bytes = 64 * 1024 * 1024 - 1_000;
+  await sendInPieces(ends, 60_000);
+  assert.equal(ends[1].growth.bytes, 64 * 1024 * 1024);
+  ends[0].tunnel.destroy();
+  await settle(ends);
+  assert.equal(ends[1].growth.bytes, 64 * 1024 * 1024 - 1_000);
+});
+
 test("while the link has many unsent bytes a tunnel writes none, and its end waits as well", async () => {
   const ends = pair();
   const [near, far] = ends;
@@ -225,10 +273,10 @@ test("more bytes than the window, an empty piece, a second end, bytes after an e
       },
     ],
     [
-      "a credit of 1 bytes is too large",
+      "a credit of 983041 bytes is too large",
       (writer) => {
         writer.begin(kinds.tunnelCredit, 1, 4);
-        writer.uint32(1);
+        writer.uint32(983_041);
       },
     ],
     ["a frame of kind 14 is too short", (writer) => writer.begin(kinds.tunnelCredit, 1, 0)],

@@ -7,9 +7,10 @@
  *
  * (1) Bytes pass both ways unchanged and in their order, and the end of one side
  *     after its bytes. Each side ends by itself.
- * (2) At most `TUNNEL_WINDOW_BYTES` are on their way or unread in each direction. A
- *     side that does not read gives no credit, so its peer's bytes wait at their
- *     source, and its link goes on.
+ * (2) At most a window of bytes is on its way or unread in each direction. A side that
+ *     does not read gives no credit, so its peer's bytes wait at their source, and its
+ *     link goes on. The window of a side that reads long data at once doubles with each
+ *     credit, and is as small as before after it has stopped, or read short data.
  * (3) While a link has many unsent bytes, a tunnel waits for its turn, and sends one
  *     piece in each. So a short request or answer never waits for long.
  * (4) No packet is kept for a small part of it, and what is held is one piece, however
@@ -24,9 +25,11 @@ import {
   LinkFault,
   type LinkFrameReader,
   type LinkFrameWriter,
+  LONG_DATA_BYTES_MIN,
   PIECE_BYTES_MAX,
-  TUNNEL_CREDIT_BYTES,
   TUNNEL_WINDOW_BYTES,
+  TUNNEL_WINDOW_BYTES_MAX,
+  TUNNELS_GROWTH_BYTES_MAX,
 } from "./frames.ts";
 import type { Pumped } from "./pumping.ts";
 
@@ -36,6 +39,8 @@ export interface TunnelLink {
   /** Many bytes wait for the peer. */
   readonly isCongested: boolean;
   readonly addresses: LinkAddresses;
+  /** By how much the windows that this end gives have grown together. */
+  readonly growth: { bytes: number };
   /** Frames were written, and go out at the end of the turn. */
   wrote(): void;
   /** The tunnel has something to send, as soon as it may. */
@@ -67,8 +72,12 @@ export class LinkTunnel extends EventEmitter implements ByteStream, Pumped {
   /** Bytes that may be sent, and that may come. */
   #window = TUNNEL_WINDOW_BYTES;
   #room = TUNNEL_WINDOW_BYTES;
-  /** Bytes that were read since the last credit. */
+  /** The whole window of the peer. */
+  #given = TUNNEL_WINDOW_BYTES;
+  /** Bytes that were read since the last credit, and those of long data among them. */
   #owed = 0;
+  #longBytes = 0;
+  #hasStopped = false;
   /** What waits for credit or for the link. */
   #queue: (Buffer | string)[] = [];
   /** The place of the first of them, and what was sent of it. */
@@ -189,6 +198,7 @@ export class LinkTunnel extends EventEmitter implements ByteStream, Pumped {
 
   pause(): void {
     this.#isPaused = true;
+    this.#hasStopped = true;
   }
 
   resume(): void {
@@ -247,7 +257,7 @@ export class LinkTunnel extends EventEmitter implements ByteStream, Pumped {
   /** The peer has room for so many more bytes. */
   receiveCredit(bytes: number): void {
     this.#window += bytes;
-    if (this.#window > TUNNEL_WINDOW_BYTES) throw new LinkFault(`a credit of ${bytes} bytes is too large`);
+    if (this.#window > TUNNEL_WINDOW_BYTES_MAX) throw new LinkFault(`a credit of ${bytes} bytes is too large`);
     if (this.canSend) this.#link.pump(this);
   }
 
@@ -285,20 +295,38 @@ export class LinkTunnel extends EventEmitter implements ByteStream, Pumped {
 
   /** keeps (2) */
   #pass(piece: Buffer | string): void {
-    this.#owed += piece.length;
+    const { length } = piece;
+    this.#owed += length;
+    if (length >= LONG_DATA_BYTES_MIN) this.#longBytes += length;
     this.emit("data", piece);
     // The reader has more than it wants: it gets the credit when it goes on.
     if (!this.#isPaused) this.#credit();
   }
 
   #credit(): void {
-    if (this.#owed < TUNNEL_CREDIT_BYTES || this.#hasPeerEnded || this.destroyed) return;
+    if (this.#owed * 2 < this.#given || this.#hasPeerEnded || this.destroyed) return;
+    const bytes = this.#owed + this.#resize();
+    this.#owed = 0;
+    this.#longBytes = 0;
+    this.#hasStopped = false;
+    if (bytes === 0) return;
     const { frames } = this.#link;
     frames.begin(kinds.tunnelCredit, this.number, 4);
-    frames.uint32(this.#owed);
-    this.#room += this.#owed;
-    this.#owed = 0;
+    frames.uint32(bytes);
+    this.#room += bytes;
     this.#link.wrote();
+  }
+
+  /** By how much the window changes: it shrinks by bytes that were read. keeps (2) */
+  #resize(): number {
+    const { growth } = this.#link;
+    const isGrowing = !this.#hasStopped && this.#longBytes * 2 > this.#owed;
+    const change = isGrowing
+      ? Math.min(this.#given, TUNNEL_WINDOW_BYTES_MAX - this.#given, TUNNELS_GROWTH_BYTES_MAX - growth.bytes)
+      : -Math.min(this.#given - TUNNEL_WINDOW_BYTES, this.#owed);
+    this.#given += change;
+    growth.bytes += change;
+    return change;
   }
 
   #flow(): void {
@@ -333,6 +361,7 @@ export class LinkTunnel extends EventEmitter implements ByteStream, Pumped {
   #close(): void {
     this.destroyed = true;
     this.#isEnding = true;
+    this.#link.growth.bytes -= this.#given - TUNNEL_WINDOW_BYTES;
     this.#queue = [];
     this.#queuedBytes = 0;
     this.#held = undefined;
