@@ -6,6 +6,7 @@ import { silentLog } from "../kernel/log.ts";
 import { claimGeneration } from "./claim.ts";
 import { ownerName } from "./names.ts";
 import { contentOf, type ObjectStore } from "./objects/object-store.ts";
+import { ThrottledFailure } from "./objects/retrying.ts";
 import { CopyEnded, RepeatedCalls } from "./repeated-calls.ts";
 
 const facts = { directory: "a", version: "1.0.0", startedAtMs: 0 };
@@ -38,6 +39,21 @@ test("a call is repeated after 1, 2, 4 … and at most 60 seconds, until it succ
 
   assert.equal(calls.fault, undefined);
   assert.equal(model.objects.get("name")?.toString(), "x");
+});
+
+test("a pause is at least what the store asks for, up to three minutes", async () => {
+  const triedAtMs: number[] = [];
+  const asked = [42_000, 3_600_000];
+  const { calls, clock } = callsOf(new ModelObjectStore().client());
+  const listed = calls.repeat(async () => {
+    triedAtMs.push(clock.monotonicMs());
+    const retryAfterMs = asked.shift();
+    if (retryAfterMs !== undefined) throw new ThrottledFailure("slow down", retryAfterMs);
+    return [];
+  });
+  await clock.advanceAsync(300_000);
+  assert.deepEqual(await listed, []);
+  assert.deepEqual(triedAtMs, [0, 42_000, 222_000]);
 });
 
 test("the end rejects calls that wait, that are under way, and later ones", async () => {

@@ -1,14 +1,18 @@
 /**
  * Calls of the store of a copy that are repeated until they succeed, and what is
  * known of its failures. A copier waits for the store and falls behind; it never
- * gives up an object, because each is part of a chain.
+ * gives up an object, because each is part of a chain. Its store does not repeat
+ * calls itself (`patienceMs: 0` of `openObjectStore`).
  */
 import type { Clock } from "../kernel/clock.ts";
 import type { Log } from "../kernel/log.ts";
 import { type ObjectContent, type ObjectStore, ObjectStoreFailure } from "./objects/object-store.ts";
+import { ThrottledFailure } from "./objects/retrying.ts";
 
 const RETRY_MS_MIN = 1_000;
 const RETRY_MS_MAX = 60_000;
+/** The longest pause that a store may ask for. */
+const ASKED_MS_MAX = 3 * 60_000;
 
 /** The copying has ended while something waited for the store. */
 export class CopyEnded extends Error {
@@ -61,6 +65,7 @@ export class RepeatedCalls {
   async repeat<Result>(call: () => Promise<Result>): Promise<Result> {
     for (let waitMs = RETRY_MS_MIN; ; waitMs = Math.min(2 * waitMs, RETRY_MS_MAX)) {
       if (this.#isEnded) throw new CopyEnded("The copying has ended");
+      let askedMs = 0;
       try {
         const result = await Promise.race([call(), this.#ended.promise]);
         if (this.#fault !== undefined) this.#log.info("the store of the copy answers again");
@@ -70,8 +75,9 @@ export class RepeatedCalls {
         if (!(error instanceof ObjectStoreFailure)) throw error;
         if (this.#fault === undefined) this.#log.warn("cannot copy to the store", { reason: error.message });
         this.#fault = { atMs: this.#clock.nowMs(), text: error.message };
+        if (error instanceof ThrottledFailure) askedMs = Math.min(error.retryAfterMs, ASKED_MS_MAX);
       }
-      await this.#pause(waitMs);
+      await this.#pause(Math.max(waitMs, askedMs));
     }
   }
 

@@ -17,7 +17,6 @@ import { CopyKey } from "../../replication/copy-key.ts";
 import { openDirectoryId } from "../../replication/directory-id.ts";
 import { type ObjectStore, ObjectStoreFailure } from "../../replication/objects/object-store.ts";
 import type { StoreRequest } from "../../replication/objects/store-requests.ts";
-import type { StoreFault } from "../../replication/repeated-calls.ts";
 import type { AreaName } from "../areas/area.ts";
 import { copyHistoryFile } from "../history/copy.ts";
 import { HISTORY_FILE } from "../history/history-store.ts";
@@ -73,9 +72,6 @@ class CopyWork {
   readonly #late = new Set<string>();
   readonly #requests: StoreRequestCounts = { put: zero(), get: zero(), list: zero(), delete: zero() };
   #store: ObjectStore | undefined;
-  /** Of requests that are repeated, until one succeeds. */
-  #fault: StoreFault | undefined;
-  #isFaultTold = false;
   #hasNewTokens = false;
   #copier: Copier | undefined;
   #cancels: (() => void)[] = [];
@@ -97,9 +93,8 @@ class CopyWork {
       const store = await openObjectStore(copyAddressOf(address), {
         ...{ environment: process.env, clock: systemClock, random: systemRandom, access: "write" },
         onRequest: (request) => this.#count(request),
-        onRetry: ({ message }) => {
-          this.#fault = { atMs: systemClock.nowMs(), text: message };
-        },
+        // The copier repeats its calls itself, without an end.
+        patienceMs: 0,
       });
       if (this.#isClosing) return store.close();
       this.#store = store;
@@ -171,9 +166,7 @@ class CopyWork {
 
   #report(): void {
     if (this.#copier === undefined) return;
-    const own = this.#copier.state;
-    const state = { ...own, storeFault: own.storeFault ?? this.#fault };
-    this.#logFault(state.storeFault);
+    const { state } = this.#copier;
     if (this.#hasNewTokens && state.phase === "copying") this.#tokensChanged();
     for (const { area, behindMs, behindBytes } of state.areas) {
       if (behindMs >= BEHIND_MS === this.#late.has(area)) continue;
@@ -187,13 +180,6 @@ class CopyWork {
     if (text === this.#lastReport) return;
     this.#lastReport = text;
     this.#post({ kind: "state", state, requests: this.#requests });
-  }
-
-  #logFault(fault: StoreFault | undefined): void {
-    if ((fault !== undefined) === this.#isFaultTold) return;
-    this.#isFaultTold = fault !== undefined;
-    if (fault === undefined) this.#log.info("requests to the store of the copy succeed again");
-    else this.#log.warn("requests to the store of the copy fail, and are repeated", { reason: fault.text });
   }
 
   /** A consistent copy of the log of messages, if it has changed since the last one was stored. */
@@ -217,7 +203,6 @@ class CopyWork {
     const counts = this.#requests[kind];
     counts.count += 1;
     if (hasFailed) counts.failed += 1;
-    else this.#fault = undefined;
     counts.sentBytes += sentBytes;
     counts.receivedBytes += receivedBytes;
   }
