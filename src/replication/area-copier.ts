@@ -11,7 +11,8 @@
  *     time of a part is that of the location: everything that was durable then ends
  *     with it. Times ascend.
  * (3) A segment's part is stored after all parts of the segments before it, and a
- *     closed segment as one object after its parts.
+ *     closed segment as one object after its parts. If its parts are large, it stays
+ *     in them: one object more would save few requests, and send all bytes again.
  * (4) If the server removed segments that were not copied, the snapshot that covers
  *     them is stored first, and the copy continues after it. The moments between are
  *     lost, and are reported.
@@ -37,6 +38,8 @@ export interface AreaCopierOptions {
   readonly directory: string;
   readonly area: string;
   readonly generation: number;
+  /** A closed segment whose parts have so many bytes on average is not stored as one object. */
+  readonly largePartBytes: number;
   /** Resolves when the object is stored. Rejects when the copying ends, or with the error of `content`. */
   put(name: string, content: ObjectContent): Promise<void>;
 }
@@ -70,11 +73,13 @@ export class AreaCopier {
   /** The file of that segment, and the ends of its parts. */
   #current: LocalFile | undefined;
   #times: SegmentTime[] = [];
+  /** With those of earlier generations, which have one end together. */
+  #partCount = 0;
   /**
    * A part, or the times of a segment without parts, that may be stored although its call has failed. It is stored with the same
    * name again, or its moments would have two states.
    */
-  #begun: { readonly end: number; readonly name: NameOf<"part"> } | undefined;
+  #begun: { readonly end: number; readonly sha256: string; readonly name: NameOf<"part"> } | undefined;
   #begunWhole: readonly SegmentTime[] | undefined;
   #closed: ClosedSegment[] = [];
   #existing: Pick<TickedArea, "segments" | "segmentsFrom"> = { segments: [], segmentsFrom: 0 };
@@ -145,9 +150,10 @@ export class AreaCopier {
     for (const { object, name } of same.partsOf(file)) {
       const end = name.start + object.bytes;
       if (name.start !== this.#offset || end > at.offset || name.isLast) continue;
-      if ((await sumOfFile(file, name.start, end)) !== name.sum) continue;
+      if ((await sumOfFile(file, name.start, end)).sum !== name.sum) continue;
       same.take(object);
       this.#offset = end;
+      this.#partCount += 1;
     }
     if (this.#offset > 0) this.#times.push({ end: this.#offset, timeMs: at.atMs });
     this.#place = { segment: this.#segment, offset: this.#offset };
@@ -164,7 +170,7 @@ export class AreaCopier {
       try {
         const start = name.kind === "part" ? name.start : 0;
         const isThere = file.salt === name.salt && (await file.file.size()) >= start + bytes;
-        if (!isThere || (await sumOfFile(file, start, start + bytes)) !== name.sum) return false;
+        if (!isThere || (await sumOfFile(file, start, start + bytes)).sum !== name.sum) return false;
       } finally {
         await file.file.close();
       }
@@ -215,22 +221,26 @@ export class AreaCopier {
     const start = this.#offset;
     assert(end > start, "a part has bytes");
     if (this.#begun === undefined) {
-      const sum = await sumOfFile(file, start, end);
-      this.#begun = { end, name: { kind: "part", area, number, salt, start, timeMs: atMs, sum, isLast } };
+      const { sha256, sum } = await sumOfFile(file, start, end);
+      this.#begun = { end, sha256, name: { kind: "part", area, number, salt, start, timeMs: atMs, sum, isLast } };
     }
     const begun = this.#begun;
-    await this.#put(begun.name, contentOfFile(file, start, begun.end));
+    await this.#put(begun.name, contentOfFile(file, { start, ...begun }));
     this.#begun = undefined;
     this.#offset = begun.end;
     this.#times.push({ end: begun.end, timeMs: begun.name.timeMs });
+    this.#partCount += 1;
     return begun.name.isLast;
   }
 
   /** The segment has all its parts. */
   async #close(current: LocalFile): Promise<void> {
+    // keeps (3)
+    if (this.#offset >= this.#partCount * this.#options.largePartBytes) return this.#leave();
     this.#closed.push({ ...current, times: this.#times });
     this.#current = undefined;
     this.#times = [];
+    this.#partCount = 0;
     if (this.#closed.length > CLOSED_COUNT_MAX) await this.#closed.shift()?.file.close();
   }
 
@@ -238,6 +248,7 @@ export class AreaCopier {
     const current = this.#current;
     this.#current = undefined;
     this.#times = [];
+    this.#partCount = 0;
     await current?.file.close();
   }
 
@@ -311,8 +322,9 @@ export class AreaCopier {
     const { number, salt, times } = file;
     const { end, timeMs } = times.at(-1) as SegmentTime;
     await this.#put({ kind: "times", area, number, salt }, contentOf(printNote({ times })));
-    const sum = await sumOfFile(file, 0, end);
-    await this.#put({ kind: "segment", area, number, salt, timeMs, sum }, contentOfFile(file, 0, end));
+    const { sha256, sum } = await sumOfFile(file, 0, end);
+    const content = contentOfFile(file, { start: 0, end, sha256 });
+    await this.#put({ kind: "segment", area, number, salt, timeMs, sum }, content);
   }
 
   /** Stores a closed file, unless that has happened, or `same` has it. False if it does not exist. */
@@ -325,17 +337,36 @@ export class AreaCopier {
       const key = `${kind} ${number} ${salt}`;
       if (this.#names.has(key)) return true;
       const end = await file.file.size();
-      const sum = await sumOfFile(file, 0, end);
+      if (kind === "segment" && (await this.#takeAllParts(file, end, same))) return true;
+      const { sha256, sum } = await sumOfFile(file, 0, end);
       const taken = same?.find(kind, { number, salt, sum, bytes: end });
       const name: CopyName =
         kind === "segment" ? { kind, area, number, salt, timeMs: atMs, sum } : { kind, area, number, salt, sum };
       if (taken !== undefined) same?.take(taken);
-      else await this.#put(name, contentOfFile(file, 0, end));
+      else await this.#put(name, contentOfFile(file, { start: 0, end, sha256 }));
       this.#names.set(key, sum);
       return true;
     } finally {
       await file.file.close();
     }
+  }
+
+  /** Takes the parts that a closed segment stayed in. False if others are needed, or one object. */
+  async #takeAllParts(file: LocalFile, end: number, same: SameObjects | undefined): Promise<boolean> {
+    const parts: { readonly object: ListedObject; readonly start: number; readonly sum: string }[] = [];
+    let offset = 0;
+    for (const { object, name } of same?.partsOf(file) ?? []) {
+      const { start, sum, isLast } = name;
+      const isNext = start === offset && start + object.bytes <= end && isLast === (start + object.bytes === end);
+      if (!isNext) continue;
+      parts.push({ object, start, sum });
+      offset += object.bytes;
+    }
+    if (end === 0 || offset !== end || end < parts.length * this.#options.largePartBytes) return false;
+    for (const { object, start, sum } of parts)
+      if ((await sumOfFile(file, start, start + object.bytes)).sum !== sum) return false;
+    for (const { object } of parts) same?.take(object);
+    return true;
   }
 
   #put(name: CopyName, content: ObjectContent): Promise<void> {

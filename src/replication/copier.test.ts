@@ -152,6 +152,41 @@ test("a start takes over what earlier generations have, and stores nothing again
   assert.equal(restored.generation, 2);
 });
 
+test("a closed segment whose parts are large stays in them, and a start takes them over", async () => {
+  const disk = await dataDisk();
+  const settings = { largePartBytes: 1_000 };
+  const first = await copiedServer(disk, { settings });
+  await append(first, "a".repeat(3_000));
+  await advance(first, 2_000);
+  await append(first, "b".repeat(3_000));
+  await advance(first, 2_000);
+  await first.area.closeSegment();
+  await append(first, "c");
+  await advance(first, 60 * 60_000);
+
+  assert.deepEqual(namesWith(first.store, "/store/segment/"), []);
+  const parts = namesWith(first.store, "/store/part/0000000001");
+  // The file header, two frames, and the end mark.
+  assert.equal(parts.length, 4);
+  assert.deepEqual(
+    (await restoreFrom(first.store, { atMs: START_MS + 2_000 })).frames.map(({ length }) => length),
+    [3_000],
+  );
+  await stop(first);
+
+  const second = await copiedServer(disk, {
+    ...{ model: first.store, settings, clock: new VirtualClock(START_MS + 2 * 60 * 60_000) },
+  });
+  await advance(second, 60 * 60_000);
+
+  assert.deepEqual(namesWith(first.store, "g0000000000000002/store/segment/0000000001"), []);
+  assert.deepEqual(namesWith(first.store, "/store/part/0000000001"), parts);
+  assert.deepEqual(
+    (await restoreFrom(first.store)).frames.map(({ length }) => length),
+    [3_000, 3_000, 1],
+  );
+});
+
 test("the copy of another data directory is not continued", async () => {
   const first = await copiedServer(await dataDisk());
   await stop(first);

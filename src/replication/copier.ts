@@ -44,6 +44,8 @@ export interface CopierSettings {
   readonly partMs: number;
   /** A part of so many bytes does not wait. */
   readonly partBytes: number;
+  /** A closed segment whose parts have so many bytes on average stays in them. */
+  readonly largePartBytes: number;
   /** How often idle areas are proven to be complete, and a newer generation is looked for. */
   readonly tickMs: number;
   /** How often unneeded objects are removed. */
@@ -57,6 +59,8 @@ export interface CopierSettings {
 export const copierDefaults: CopierSettings = {
   partMs: 1_000,
   partBytes: 1024 * 1024,
+  // Half of what a restore reads at once.
+  largePartBytes: 4 * 1024 * 1024,
   tickMs: 5 * 60_000,
   sweepMs: 60 * 60_000,
   keepMs: 7 * 24 * 60 * 60_000,
@@ -273,11 +277,11 @@ export class Copier {
 
   async #beginArea(area: string, { objects, ends }: EarlierState): Promise<BegunArea> {
     const { disk, directory, clock, log } = this.#options;
-    const { partMs, partBytes } = this.#settings;
+    const { partMs, partBytes, largePartBytes } = this.#settings;
     const generation = this.#own;
     const put = (name: string, content: Parameters<RepeatedCalls["put"]>[1]): Promise<void> =>
       this.#calls.put(name, content);
-    const copier = new AreaCopier({ disk, directory: `${directory}/${area}`, area, generation, put });
+    const copier = new AreaCopier({ disk, directory: `${directory}/${area}`, area, generation, largePartBytes, put });
     const locate = (): Promise<SyncedAt> => this.#options.locate(area);
     await this.#lanes.get(area)?.close();
     this.#lanes.set(area, new AreaLane({ copier, clock, log: log.with({ area }), partMs, partBytes, locate }));
@@ -349,10 +353,10 @@ export class Copier {
     const file = await openIfThere(disk, path);
     assert(file !== undefined, "a copy of the log of messages exists until it is copied");
     await withFile(file, async () => {
-      const bytes = await file.size();
-      const sum = await sumOfFile({ path, file }, 0, bytes);
+      const end = await file.size();
+      const { sha256, sum } = await sumOfFile({ path, file }, 0, end);
       const name = objectName(this.#own, { kind: "history", area, timeMs, sum });
-      await this.#calls.put(name, contentOfFile({ path, file }, 0, bytes));
+      await this.#calls.put(name, contentOfFile({ path, file }, { start: 0, end, sha256 }));
     });
     await disk.unlink(path);
   }

@@ -5,9 +5,7 @@ import { codeOf, type Disk, type DiskFile, readFully } from "../persistence/disk
 import { FILE_HEADER_BYTES, type FileKind, parseFileHeader } from "../persistence/journal/file-format.ts";
 import { SUM_DIGITS } from "./names.ts";
 import type { ObjectContent } from "./objects/object-store.ts";
-
-/** Bytes in memory at a time. */
-const WINDOW_BYTES = 1024 * 1024;
+import { WINDOW_BYTES, withWindow } from "./objects/read-window.ts";
 
 export interface LocalFile {
   readonly path: string;
@@ -75,32 +73,40 @@ function refusing(path: string): Pick<DiskFile, "write" | "writeNow" | "fdatasyn
   return { write: refuse, writeNow: refuse, fdatasync: refuse, fsync: refuse, truncate: refuse };
 }
 
-/** The start of the SHA-256 of some bytes of a file. Rejects with the system's error. */
-export async function sumOfFile(
-  { path, file }: Pick<LocalFile, "path" | "file">,
-  start: number,
-  end: number,
-): Promise<string> {
-  const hash = createHash("sha256");
-  for (let offset = start; offset < end; ) {
-    const bytes = await readRange({ path, file }, offset, Math.min(end, offset + WINDOW_BYTES));
-    hash.update(bytes);
-    offset += bytes.length;
-  }
-  return hash.digest("hex").slice(0, SUM_DIGITS);
+/** The SHA-256 of bytes in hexadecimal digits, and its start, which names of objects have. */
+export interface FileSum {
+  readonly sha256: string;
+  readonly sum: string;
+}
+
+/** The checksums of some bytes of a file. Rejects with the system's error. */
+export function sumOfFile(file: Pick<LocalFile, "path" | "file">, start: number, end: number): Promise<FileSum> {
+  return withWindow(async (window) => {
+    const hash = createHash("sha256");
+    for (let offset = start; offset < end; offset += WINDOW_BYTES)
+      hash.update(await readRange(file, { start: offset, end: Math.min(end, offset + WINDOW_BYTES), into: window }));
+    const sha256 = hash.digest("hex");
+    return { sha256, sum: sha256.slice(0, SUM_DIGITS) };
+  });
 }
 
 /** Some bytes of a file as an object. The file must stay open until it is stored. */
-export function contentOfFile(file: Pick<LocalFile, "path" | "file">, start: number, end: number): ObjectContent {
-  return { bytes: end - start, read: (from, to) => readRange(file, start + from, start + to) };
+export function contentOfFile(
+  file: Pick<LocalFile, "path" | "file">,
+  { start, end, sha256 }: { readonly start: number; readonly end: number; readonly sha256: string },
+): ObjectContent {
+  return {
+    bytes: end - start,
+    sha256,
+    read: (from, to, into) => readRange(file, { start: start + from, end: start + to, into }),
+  };
 }
 
 async function readRange(
   { path, file }: Pick<LocalFile, "path" | "file">,
-  start: number,
-  end: number,
+  { start, end, into }: { readonly start: number; readonly end: number; readonly into: Buffer | undefined },
 ): Promise<Buffer> {
-  const bytes = Buffer.allocUnsafe(end - start);
+  const bytes = into?.subarray(0, end - start) ?? Buffer.allocUnsafe(end - start);
   const count = await readFully(file, bytes, start);
   if (count < bytes.length)
     throw new Error(`${path} ends at byte ${start + count}, before byte ${end} that was durable`);

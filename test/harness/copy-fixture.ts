@@ -88,7 +88,7 @@ export async function advance({ clock }: CopiedServer, ms: number): Promise<void
 
 /** Lets everything continue that waits for no time. */
 export async function turns(): Promise<void> {
-  for (let turn = 0; turn < 60; turn += 1) await nextTurn();
+  for (let turn = 0; turn < 100; turn += 1) await nextTurn();
 }
 
 /** Stops the server: everything is copied. */

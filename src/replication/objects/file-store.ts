@@ -24,14 +24,16 @@ import {
   withFile,
   writeFully,
 } from "../../persistence/disk/disk.ts";
-import { assertObjectName, isObjectName, OBJECTS_PER_CALL_MAX } from "./object-name.ts";
+import { assertObjectName, assertObjectRange, isObjectName, OBJECTS_PER_CALL_MAX } from "./object-name.ts";
 import {
   type FailureKind,
   type ListedObject,
   type ObjectContent,
   type ObjectStore,
   ObjectStoreFailure,
+  readContent,
 } from "./object-store.ts";
+import { WINDOW_BYTES, withWindow } from "./read-window.ts";
 import type { RequestKind, StoreRequestObserver } from "./store-requests.ts";
 
 /** The process that writes, for the names of unfinished files. */
@@ -57,7 +59,6 @@ export interface FileStoreOptions {
 }
 
 const PARTIAL = ".partial-";
-const PIECE_BYTES = 1024 * 1024;
 /** Of other hosts nobody knows whether they still write. */
 const FOREIGN_MS_MAX = 24 * 60 * 60_000;
 const ATTEMPTS_MAX = 3;
@@ -117,8 +118,7 @@ export class FileStore implements ObjectStore {
     name: string,
     { start, end }: { readonly start: number; readonly end: number },
   ): Promise<Buffer | undefined> {
-    assertObjectName(name);
-    assert(start >= 0 && start <= end, "the range of an object is valid");
+    assertObjectRange(name, { start, end });
     const path = this.#pathOf(name);
     const bytes = await this.#guarded(path, async () => {
       const file = await unlessMissing(this.#options.disk.open(path, "read"));
@@ -297,21 +297,19 @@ export class FileStore implements ObjectStore {
 /** An error of the content, which is thrown as it is: it is no failure of the store. */
 class ContentFault extends Error {}
 
-async function writeContent(file: DiskFile, content: ObjectContent): Promise<void> {
-  for (let start = 0; start < content.bytes; start += PIECE_BYTES) {
-    const end = Math.min(content.bytes, start + PIECE_BYTES);
-    let piece: Buffer;
-    try {
-      piece = await content.read(start, end);
-    } catch (cause) {
-      throw new ContentFault("", { cause });
+function writeContent(file: DiskFile, content: ObjectContent): Promise<void> {
+  return withWindow(async (window) => {
+    for (let start = 0; start < content.bytes; start += WINDOW_BYTES) {
+      const end = Math.min(content.bytes, start + WINDOW_BYTES);
+      let piece: Buffer;
+      try {
+        piece = await readContent(content, { start, end, into: window });
+      } catch (cause) {
+        throw new ContentFault("", { cause });
+      }
+      await writeFully(file, piece, start);
     }
-    if (piece.length !== end - start) {
-      const text = `The content of an object has ${piece.length} bytes at ${start} in place of ${end - start}`;
-      throw new ContentFault("", { cause: new Error(text) });
-    }
-    await writeFully(file, piece, start);
-  }
+  });
 }
 
 async function linkOutcome(disk: Disk, from: string, to: string): Promise<"stored" | "exists" | "lost"> {

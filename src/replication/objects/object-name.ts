@@ -23,3 +23,12 @@ export function isObjectName(text: string): boolean {
 export function assertObjectName(name: string): void {
   assert(isObjectName(name), "the name of an object is valid");
 }
+
+/** The same for a range of bytes of an object. */
+export function assertObjectRange(
+  name: string,
+  { start, end }: { readonly start: number; readonly end: number },
+): void {
+  assertObjectName(name);
+  assert(start >= 0 && start <= end, "the range of an object is valid");
+}

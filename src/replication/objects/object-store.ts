@@ -19,8 +19,13 @@ export interface ListedObject {
 /** The bytes of a new object, read once for each attempt to send them. */
 export interface ObjectContent {
   readonly bytes: number;
-  /** Reads the bytes from `start` (included) to `end` (excluded). Rejects with the error of the file. */
-  read(start: number, end: number): Promise<Buffer>;
+  /** The SHA-256 of all bytes in hexadecimal digits, if it is known. */
+  readonly sha256?: string;
+  /**
+   * Reads the bytes from `start` (included) to `end` (excluded), into `into` if that is given, which has enough space. Rejects
+   * with the error of the file.
+   */
+  read(start: number, end: number, into?: Buffer): Promise<Buffer>;
 }
 
 export interface ObjectStore {
@@ -61,4 +66,15 @@ export class ObjectStoreFailure extends Error {
 /** An object whose bytes are in memory. */
 export function contentOf(bytes: Buffer): ObjectContent {
   return { bytes: bytes.length, read: (start, end) => Promise.resolve(bytes.subarray(start, end)) };
+}
+
+/** Reads some of the content. Rejects with its error, also if it is shorter than it was. */
+export async function readContent(
+  content: ObjectContent,
+  { start, end, into }: { readonly start: number; readonly end: number; readonly into?: Buffer },
+): Promise<Buffer> {
+  const bytes = await content.read(start, end, into);
+  if (bytes.length !== end - start)
+    throw new Error(`The content of an object has ${bytes.length} bytes at ${start} in place of ${end - start}`);
+  return bytes;
 }

@@ -104,7 +104,7 @@ test("a new object whose answer was lost is stored, if the object there is equal
   }
 });
 
-test("an object of somebody else is none of ours: it is longer, shorter or different", async () => {
+test("a name is taken if the object there is longer, shorter or different", async () => {
   const own = Buffer.alloc(1024 * 1024, "x");
   const others = [
     Buffer.alloc(0),

@@ -83,7 +83,7 @@ export class CopyLife {
       store: bug.store?.(client, store) ?? client,
       areas: AREAS.map(({ name }) => name),
       settings: {
-        ...{ partMs: 200, partBytes: 400, tickMs: 2_000, sweepMs: 4_000 },
+        ...{ partMs: 200, partBytes: 400, largePartBytes: 600, tickMs: 2_000, sweepMs: 4_000 },
         ...{ keepMs: KEEP_MS, historyMs: 5_000 },
       },
       copyHistory: async (name) => {

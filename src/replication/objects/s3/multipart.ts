@@ -5,7 +5,7 @@
  *     money without being listed, so buckets need a rule that removes incomplete uploads.
  * (2) The condition is that of the last request: parts are stored before anybody knows whether the name is taken.
  */
-import { type ObjectContent, ObjectStoreFailure } from "../object-store.ts";
+import { type ObjectContent, ObjectStoreFailure, readContent } from "../object-store.ts";
 import { damaged, failureOf, failureOfCode, readElement, readElementOrCode } from "./answers.ts";
 import type { Received } from "./http.ts";
 import { payloadOf, type S3Client } from "./s3-client.ts";
@@ -51,7 +51,7 @@ export async function uploadInParts(
   try {
     const etags: string[] = [];
     for (let start = 0; start < content.bytes; start += partBytes) {
-      const bytes = await readPart(content, start, Math.min(content.bytes, start + partBytes));
+      const bytes = await readContent(content, { start, end: Math.min(content.bytes, start + partBytes) });
       const query = { partNumber: String(etags.length + 1), uploadId };
       const sent = await client.send({ kind: "put", method: "PUT", key, query, payload: payloadOf(bytes), what });
       if (sent.status !== 200) throw failureOf(sent, what, nowMs());
@@ -74,14 +74,6 @@ export async function uploadInParts(
     // keeps (1)
     if (outcome !== "stored") await abort(upload, uploadId, client);
   }
-}
-
-/** Reads a part of the content. Rejects if it is shorter than it was. */
-export async function readPart(content: ObjectContent, start: number, end: number): Promise<Buffer> {
-  const bytes = await content.read(start, end);
-  if (bytes.length !== end - start)
-    throw new Error(`The content of an object has ${bytes.length} bytes at ${start} in place of ${end - start}`);
-  return bytes;
 }
 
 function outcomeOf(answer: Received, what: string, nowMs: number): UploadOutcome {

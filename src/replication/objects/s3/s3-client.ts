@@ -109,11 +109,11 @@ export class S3Client {
   }
 }
 
-/** The payload of bytes in memory. */
-export function payloadOf(bytes: Buffer): Payload {
+/** The payload of bytes in memory, whose SHA-256 may be known. */
+export function payloadOf(bytes: Buffer, sha256?: string): Payload {
   return {
     bytes: bytes.length,
-    hash: createHash("sha256").update(bytes).digest("hex"),
+    hash: sha256 ?? createHash("sha256").update(bytes).digest("hex"),
     md5: createHash("md5").update(bytes).digest("base64"),
     async *pieces() {
       for (let start = 0; start < bytes.length; start += PIECE_BYTES) yield bytes.subarray(start, start + PIECE_BYTES);

@@ -13,17 +13,18 @@ import { createHash } from "node:crypto";
 import { assert } from "../../../kernel/assert.ts";
 import type { Random } from "../../../kernel/random.ts";
 import { printAddress, type S3Address } from "../address.ts";
-import { assertObjectName, isObjectName, OBJECTS_PER_CALL_MAX } from "../object-name.ts";
+import { assertObjectName, assertObjectRange, isObjectName, OBJECTS_PER_CALL_MAX } from "../object-name.ts";
 import {
   contentOf,
   type ListedObject,
   type ObjectContent,
   type ObjectStore,
   ObjectStoreFailure,
+  readContent,
 } from "../object-store.ts";
 import { damaged, errorCode, failureOf, failureOfCode, readDeleteErrors, readList } from "./answers.ts";
 import type { Received } from "./http.ts";
-import { readPart, type Upload, type UploadServices, uploadInParts } from "./multipart.ts";
+import { type Upload, type UploadServices, uploadInParts } from "./multipart.ts";
 import { type Payload, payloadOf, S3Client, type S3ClientOptions, type S3Request } from "./s3-client.ts";
 import { escapeXml } from "./xml.ts";
 
@@ -113,8 +114,7 @@ export class S3Store implements ObjectStore {
     name: string,
     { start, end }: { readonly start: number; readonly end: number },
   ): Promise<Buffer | undefined> {
-    assertObjectName(name);
-    assert(start >= 0 && start <= end, "the range of an object is valid");
+    assertObjectRange(name, { start, end });
     const what = this.#whatOf(name);
     // An empty range cannot be asked for, and s3rver takes a last byte 0 for no last byte.
     const wanted = Math.max(2, end - start);
@@ -331,18 +331,19 @@ function isGood({ status }: Received): boolean {
 
 /** A small content in memory; a large one is read once for its checksums and once more to be sent. */
 async function payloadFrom(content: ObjectContent, bytesInMemoryMax: number): Promise<Payload> {
-  if (content.bytes <= bytesInMemoryMax) return payloadOf(await readPart(content, 0, content.bytes));
+  const { bytes, sha256 } = content;
+  if (bytes <= bytesInMemoryMax) return payloadOf(await readContent(content, { start: 0, end: bytes }), sha256);
   const pieces = async function* (): AsyncIterable<Buffer> {
-    for (let start = 0; start < content.bytes; start += READ_BYTES)
-      yield await readPart(content, start, Math.min(content.bytes, start + READ_BYTES));
+    for (let start = 0; start < bytes; start += READ_BYTES)
+      yield await readContent(content, { start, end: Math.min(bytes, start + READ_BYTES) });
   };
   const hash = createHash("sha256");
   const md5 = createHash("md5");
   for await (const piece of pieces()) {
-    hash.update(piece);
+    if (sha256 === undefined) hash.update(piece);
     md5.update(piece);
   }
-  return { bytes: content.bytes, hash: hash.digest("hex"), md5: md5.digest("base64"), pieces };
+  return { bytes, hash: sha256 ?? hash.digest("hex"), md5: md5.digest("base64"), pieces };
 }
 
 /** The bytes of a 206, if they are those that were asked for. */
