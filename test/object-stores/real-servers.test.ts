@@ -1,12 +1,11 @@
 /** The table of cases of object stores on real servers, through sockets and the real clock. */
 import assert from "node:assert/strict";
-import { createHash } from "node:crypto";
 import { type TestContext, test } from "node:test";
 import { systemClock } from "../../src/kernel/clock.ts";
 import { systemRandom } from "../../src/kernel/random.ts";
 import { openObjectStore } from "../../src/program/services/objects/open-store.ts";
 import { parseAddress } from "../../src/replication/objects/address.ts";
-import { loadSign } from "../../src/replication/objects/s3/signing.ts";
+import { makeBucket } from "../harness/object-stores/make-bucket.ts";
 import { startRadosgw } from "../harness/object-stores/radosgw-process.ts";
 import type { StoreServer } from "../harness/object-stores/server-process.ts";
 import { largeObjectCase, type StoreCase, storeCases } from "../harness/object-stores/store-suite.ts";
@@ -14,25 +13,6 @@ import { startSwift } from "../harness/object-stores/swift-process.ts";
 import { missingProgram } from "../harness/required-programs.ts";
 
 const BUCKET = "larder";
-
-async function makeBucket({ query, credentials }: StoreServer): Promise<void> {
-  const url = `${new URLSearchParams(query).get("endpoint")}/${BUCKET}`;
-  const sign = await loadSign();
-  const headers = await sign(
-    { method: "PUT", url, headers: {}, bodyHash: createHash("sha256").digest("hex") },
-    {
-      credentials: {
-        accessKeyId: credentials["AWS_ACCESS_KEY_ID"] ?? "",
-        secretAccessKey: credentials["AWS_SECRET_ACCESS_KEY"] ?? "",
-        sessionToken: undefined,
-      },
-      region: "us-east-1",
-      nowMs: systemClock.nowMs(),
-    },
-  );
-  const { status } = await fetch(url, { method: "PUT", headers });
-  assert.equal(status, 200);
-}
 
 /** Each case has a prefix of its own. */
 async function runCases(
@@ -64,14 +44,14 @@ async function runCases(
 test("radosgw does all that an object store must do", { skip: missingProgram("radosgw") }, async (context) => {
   const server = await startRadosgw();
   context.after(() => server.stop());
-  await makeBucket(server);
+  await makeBucket(server, BUCKET);
   await runCases(context, server, [...storeCases, largeObjectCase]);
 });
 
 test("Swift does it without conditional writes", { skip: missingProgram("swift-proxy-server") }, async (context) => {
   const server = await startSwift();
   context.after(() => server.stop());
-  await makeBucket(server);
+  await makeBucket(server, BUCKET);
   await context.test("and is refused if the address does not say so", async () => {
     const address = parseAddress(`s3://${BUCKET}${server.query}`, { setting: "--replicate", environment: {} });
     const environment = server.credentials;
