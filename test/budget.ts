@@ -258,7 +258,7 @@ export const budgets: readonly Budget[] = [
     unit: "kill -9 rounds of the real program, each restored from its copy or promoted from a follower of it",
     files: ["test/simulation/kill/copy/copy-kill-rounds.test.ts"],
     testMs: 0,
-    proofCount: 40,
+    proofCount: 100,
     goal: 1_000,
   },
   {

@@ -1,37 +1,44 @@
 /**
  * kill -9 against a real server that copies its data directory. Each round goes on
- * from what the copy restored, or what a follower of it was promoted to, so each of
- * these directories is also served, written and copied again.
+ * from what the copy restored, so the server of the next round shows what a round
+ * has restored, and each restored directory is also served, written and copied again.
  *
- * (1) A restored or promoted area has every write that was acknowledged before the time to which the copy calls it complete.
+ * (1) A restored area has every write that was acknowledged before the time to which the copy calls it complete.
  * (2) It has the first writes of the journal without a gap: what came later is lost as a whole.
  */
 import assert from "node:assert/strict";
 import { mkdirSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { test } from "node:test";
+import { type TestContext, test } from "node:test";
 import { systemClock } from "../../../../src/kernel/clock.ts";
 import { type Random, seededRandom } from "../../../../src/kernel/random.ts";
 import { allowanceOf, spending } from "../../../budget.ts";
 import { runHere } from "../../../harness/command-runner.ts";
 import { seedFrom } from "../../../harness/seed.ts";
-import {
-  anyPorts,
-  oneThread,
-  type ProgramProcess,
-  type RunningProgram,
-  spawnProgram,
-  startProgram,
-} from "../../../program/program-process.ts";
+import { oneThread, type RunningProgram, startProgram } from "../../../program/program-process.ts";
 import { ADMIN, untilCopy } from "../../../program/replication/copied-program.ts";
 
 const TOKEN = "token-of-the-kill-rounds";
 const WRITERS = 4;
-const KILL_MS_MAX = 1_500;
+/** Some parts are copied in this time: one every 100 ms. */
+const KILL_MS_MAX = 1_000;
+/** A writer rests for at most this long between two writes, because a round is about times, and not about load. */
+const REST_MS_MAX = 8;
+/** Then another copy begins, because each round restores all writes of those before it. */
+const ROUNDS_PER_COPY = 25;
+/** While one server waits for its kill, another one starts. */
+const COPIES_AT_ONCE = 2;
 
-/** Each writer counts up in a key of its own; the number and time of the last acknowledged writes. */
-type Ledger = readonly { readonly acknowledged: { readonly count: number; readonly atMs: number }[] }[];
+/** The last acknowledged write of a writer at some times. Each writer counts up in a list of its own. */
+type Acknowledged = { readonly count: number; readonly atMs: number }[];
+
+/** What a restored directory must have. */
+interface Restored {
+  readonly directory: string;
+  readonly completeToMs: number;
+  readonly ledger: readonly Acknowledged[];
+}
 
 async function command(server: RunningProgram, words: readonly string[]): Promise<unknown> {
   const answer = await fetch(server.storeUrl, {
@@ -44,11 +51,19 @@ async function command(server: RunningProgram, words: readonly string[]): Promis
   return result;
 }
 
+function pause(ms: number): Promise<void> {
+  return new Promise((resolve) => void systemClock.after(ms, resolve));
+}
+
 /** Writes until the server is killed. */
-async function writeUntilKilled(server: RunningProgram, counts: readonly number[], random: Random): Promise<Ledger> {
-  const ledger = counts.map((count) => ({ acknowledged: [{ count, atMs: 0 }] }));
+async function writeUntilKilled(
+  server: RunningProgram,
+  counts: readonly number[],
+  random: Random,
+): Promise<readonly Acknowledged[]> {
+  const ledger = counts.map((count) => [{ count, atMs: 0 }]);
   let isKilled = false;
-  const writers = ledger.map(async ({ acknowledged }, writer) => {
+  const writers = ledger.map(async (acknowledged, writer) => {
     for (let count = (acknowledged[0]?.count ?? 0) + 1; !isKilled; count += 1) {
       try {
         await command(server, ["RPUSH", `list-${writer}`, String(count)]);
@@ -57,94 +72,106 @@ async function writeUntilKilled(server: RunningProgram, counts: readonly number[
         throw fault;
       }
       acknowledged.push({ count, atMs: systemClock.nowMs() });
+      await pause(random.below(REST_MS_MAX + 1));
     }
   });
-  await new Promise<void>((resolve) => void systemClock.after(random.below(KILL_MS_MAX), resolve));
+  await pause(random.below(KILL_MS_MAX));
   isKilled = true;
   await server.kill();
   await Promise.allSettled(writers);
   return ledger;
 }
 
-test("what a copy calls complete is there to the last frame after kill -9 and a restore or a promotion elsewhere", async (context) => {
-  const seed = seedFrom("LARDER_COPY_KILL_SEED", 1_000_000);
-  context.diagnostic(`SEED=${seed}`);
-  const random = seededRandom(seed);
-  const root = mkdtempSync(join(tmpdir(), "larder-copy-kills-"));
-  const copy = join(root, "copy");
-  mkdirSync(copy);
-  const address = `file://${copy}`;
-  const isSpent = spending(allowanceOf("copy-kill-rounds"));
-  let counts: readonly number[] = Array.from({ length: WRITERS }, () => 0);
-  let directory = join(root, "0");
-  let written = 0;
-  let lost = 0;
-  for (let round = 0; !isSpent(round); round += 1) {
-    await using server = await startProgram("serve", {
-      args: ["--data-dir", directory, "--replicate", address, "--replicate-interval", "100ms", "--fsync", "always"],
-      env: { LARDER_STORE_TOKEN: TOKEN, LARDER_ADMIN_TOKEN: ADMIN, LARDER_THREADS: oneThread[1] },
-    });
-    const next = join(root, String(round + 1));
-    // Before the first request: a connection that waits for its start might be closed when it is used again.
-    await using follower = round % 2 === 1 ? await startFollower(address, next) : undefined;
-    const found = await Promise.all(
-      counts.map((_, writer) => command(server, ["LRANGE", `list-${writer}`, "0", "-1"])),
-    );
-    // keeps (2)
-    for (const [writer, list] of found.entries())
-      assert.deepEqual(
-        list,
-        Array.from({ length: counts[writer] ?? 0 }, (_, index) => String(index + 1)),
-      );
-    // Before a first copy has begun, nothing can be restored.
-    if (round === 0) await untilCopy(server, ({ phase }) => phase === "copying");
-    const ledger = await writeUntilKilled(server, counts, random);
-    rmSync(directory, { recursive: true, force: true, maxRetries: 5 });
-    directory = next;
-    const words = follower === undefined ? ["restore", address, directory] : ["promote", directory];
-    const { code, output, log } = await runHere(words);
-    assert.equal(code, 0, `SEED=${seed}, round ${round}: ${log}`);
-    const completeToMs = Date.parse(/^store: .*; complete to (\S+)$/m.exec(output)?.[1] ?? "");
-    assert.ok(completeToMs > 0, output);
-    counts = follower === undefined ? await restoredCounts(directory) : await promotedCounts(follower);
-    for (const [writer, { acknowledged }] of ledger.entries()) {
-      const promised = acknowledged.findLast(({ atMs }) => atMs < completeToMs)?.count ?? 0;
-      const count = counts[writer] ?? 0;
-      // keeps (1)
-      assert.ok(count >= promised, `SEED=${seed}, round ${round}: ${count} of ${promised} writes of writer ${writer}`);
-      written += acknowledged.length - 1;
-      lost += Math.max(0, (acknowledged.at(-1)?.count ?? 0) - count);
+/** Rounds of one copy, with what they found. */
+class CopyRounds {
+  written = 0;
+  lost = 0;
+  readonly #random: Random;
+  readonly #seed: number;
+  readonly #root: string;
+
+  constructor(context: TestContext, seed: number, random: Random) {
+    this.#seed = seed;
+    this.#random = random;
+    this.#root = mkdtempSync(join(tmpdir(), "larder-copy-kills-"));
+    context.after(() => rmSync(this.#root, { recursive: true, force: true, maxRetries: 5 }));
+  }
+
+  /** A first round, and others while `takeRound`; the last server only shows what was restored. */
+  async run(takeRound: () => boolean): Promise<void> {
+    const copy = join(this.#root, "copy");
+    mkdirSync(copy);
+    const address = `file://${copy}`;
+    let restored: Restored | undefined;
+    for (let round = 0; ; round += 1) {
+      const directory = restored?.directory ?? join(this.#root, "0");
+      await using server = await startProgram("serve", {
+        args: ["--data-dir", directory, "--replicate", address, "--replicate-interval", "100ms", "--fsync", "always"],
+        env: { LARDER_STORE_TOKEN: TOKEN, LARDER_ADMIN_TOKEN: ADMIN, LARDER_THREADS: oneThread[1] },
+      });
+      const counts = await this.#countsOn(server, restored, round);
+      if (round === ROUNDS_PER_COPY || (round > 0 && !takeRound())) return;
+      // Before a first copy has begun, nothing can be restored.
+      if (round === 0) await untilCopy(server, ({ phase }) => phase === "copying");
+      const ledger = await writeUntilKilled(server, counts, this.#random);
+      rmSync(directory, { recursive: true, force: true, maxRetries: 5 });
+      const next = join(this.#root, String(round + 1));
+      const { code, output, log } = await runHere(["restore", address, next]);
+      assert.equal(code, 0, `SEED=${this.#seed}, round ${round}: ${log}`);
+      const completeToMs = Date.parse(/^store: .*; complete to (\S+)$/m.exec(output)?.[1] ?? "");
+      assert.ok(completeToMs > 0, output);
+      restored = { directory: next, completeToMs, ledger };
     }
   }
-  context.diagnostic(`${written} writes were acknowledged, and ${lost} of them were not copied yet at a kill`);
-  rmSync(root, { recursive: true, force: true, maxRetries: 5 });
+
+  /** The lengths of the lists, which have what was restored. */
+  async #countsOn(server: RunningProgram, restored: Restored | undefined, round: number): Promise<readonly number[]> {
+    const counts: number[] = [];
+    for (let writer = 0; writer < WRITERS; writer += 1) {
+      const list = (await command(server, ["LRANGE", `list-${writer}`, "0", "-1"])) as readonly string[];
+      const count = list.length;
+      counts.push(count);
+      const what = `SEED=${this.#seed}, before round ${round}: writer ${writer}`;
+      // keeps (2)
+      assert.deepEqual(
+        list,
+        Array.from({ length: count }, (_, index) => String(index + 1)),
+        what,
+      );
+      const acknowledged = restored?.ledger[writer] ?? [];
+      const last = acknowledged.at(-1)?.count ?? 0;
+      const promised = acknowledged.findLast(({ atMs }) => atMs < (restored?.completeToMs ?? 0))?.count ?? 0;
+      // keeps (1). One more may have been written when the server was killed.
+      assert.ok(
+        count >= promised && count <= last + 1,
+        `${what}: ${count} writes, ${promised} of ${last} were promised`,
+      );
+      this.written += Math.max(0, acknowledged.length - 1);
+      this.lost += Math.max(0, last - count);
+    }
+    return counts;
+  }
+}
+
+test("what a copy calls complete is there to the last frame after kill -9 and a restore elsewhere", async (context) => {
+  const seed = seedFrom("LARDER_COPY_KILL_SEED", 1_000_000);
+  context.diagnostic(`SEED=${seed}`);
+  const isSpent = spending(allowanceOf("copy-kill-rounds"));
+  let [taken, written, lost] = [0, 0, 0];
+  const takeRound = (): boolean => {
+    if (isSpent(taken)) return false;
+    taken += 1;
+    return true;
+  };
+  const runCopies = async (_: unknown, index: number): Promise<void> => {
+    const random = seededRandom(seed + index);
+    while (takeRound()) {
+      const rounds = new CopyRounds(context, seed, random);
+      await rounds.run(takeRound);
+      written += rounds.written;
+      lost += rounds.lost;
+    }
+  };
+  await Promise.all(Array.from({ length: COPIES_AT_ONCE }, runCopies));
+  context.diagnostic(`${taken} rounds: ${written} writes were acknowledged, ${lost} of them not copied yet at a kill`);
 });
-
-/** The lengths of the lists in a restored directory, which stays as it is. */
-async function restoredCounts(directory: string): Promise<readonly number[]> {
-  await using server = await startProgram("serve", {
-    args: ["--data-dir", directory, ...oneThread],
-    env: { LARDER_STORE_TOKEN: TOKEN },
-  });
-  return await countsOf(server);
-}
-
-async function startFollower(address: string, directory: string): Promise<ProgramProcess> {
-  const follower = spawnProgram(["follow", address, directory, "--interval", "1s", ...oneThread], {
-    env: { ...anyPorts, LARDER_STORE_TOKEN: TOKEN },
-  });
-  await follower.untilPrinted(/^following /m);
-  return follower;
-}
-
-/** The lengths of the lists that a follower serves. It ends. */
-async function promotedCounts(follower: ProgramProcess): Promise<readonly number[]> {
-  const counts = await countsOf(await follower.untilRunning());
-  assert.deepEqual(await follower.stop(), { code: 0, signal: null });
-  return counts;
-}
-
-async function countsOf(server: RunningProgram): Promise<readonly number[]> {
-  const lengths = Array.from({ length: WRITERS }, (_, writer) => command(server, ["LLEN", `list-${writer}`]));
-  return (await Promise.all(lengths)).map(Number);
-}
