@@ -1,5 +1,6 @@
 /** What the client of S3 asks, and how it reads answers: those of other stores, and hostile ones. */
 import assert from "node:assert/strict";
+import { createHash } from "node:crypto";
 import { test } from "node:test";
 import { inspect } from "node:util";
 import {
@@ -415,6 +416,19 @@ test("a content that became shorter is a fault of the content, and its upload is
     message: "The content of an object has 1 bytes at 600 in place of 600",
   });
   assert.equal(server.uploads.size, 0);
+});
+
+test("the store refuses bytes that are not those of the checksum that is known", async () => {
+  const { store } = await s3On({ sizes });
+  const bytes = Buffer.from("small");
+  const sha256 = createHash("sha256").update(bytes).digest("hex");
+  assert.equal(await store.putNew("good", { ...SMALL, sha256 }), "stored");
+  const changed = contentOf(Buffer.from("smell"));
+  assert.deepEqual(await failureOf(store.putNew("bad", { ...changed, sha256 })), [
+    "unavailable",
+    "s3://bucket, bad: the store answered 400 XAmzContentSHA256Mismatch",
+  ]);
+  assert.deepEqual(await store.list(""), [{ name: "good", bytes: 5 }]);
 });
 
 test("a request without progress is given up after 30 s, and one that never ends after 15 min", async () => {
