@@ -7,28 +7,31 @@
  * (2) It has the first writes of the journal without a gap: what came later is lost as a whole.
  */
 import assert from "node:assert/strict";
-import { mkdirSync, mkdtempSync, rmSync } from "node:fs";
+import { existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { type TestContext, test } from "node:test";
 import { systemClock } from "../../../../src/kernel/clock.ts";
 import { type Random, seededRandom } from "../../../../src/kernel/random.ts";
+import { generationPrefix } from "../../../../src/replication/names.ts";
 import { allowanceOf, spending } from "../../../budget.ts";
 import { runHere } from "../../../harness/command-runner.ts";
 import { seedFrom } from "../../../harness/seed.ts";
 import { oneThread, type RunningProgram, startProgram } from "../../../program/program-process.ts";
-import { ADMIN, untilCopy } from "../../../program/replication/copied-program.ts";
 
 const TOKEN = "token-of-the-kill-rounds";
 const WRITERS = 4;
 /** Some parts are copied in this time: one every 100 ms. */
-const KILL_MS_MAX = 1_000;
+const KILL_MS_MAX = 800;
+/** One round in so many counts it from the start on, when the new generation has perhaps not begun. */
+const EARLY_ONE_IN = 4;
+const LOOK_MS = 20;
 /** A writer rests for at most this long between two writes, because a round is about times, and not about load. */
 const REST_MS_MAX = 8;
 /** Then another copy begins, because each round restores all writes of those before it. */
 const ROUNDS_PER_COPY = 25;
-/** While one server waits for its kill, another one starts. */
-const COPIES_AT_ONCE = 2;
+/** While one server waits for its kill, others start. */
+const COPIES_AT_ONCE = 3;
 
 /** The last acknowledged write of a writer at some times. Each writer counts up in a list of its own. */
 type Acknowledged = { readonly count: number; readonly atMs: number }[];
@@ -55,11 +58,25 @@ function pause(ms: number): Promise<void> {
   return new Promise((resolve) => void systemClock.after(ms, resolve));
 }
 
-/** Writes until the server is killed. */
+/** The newest generation of a copy that has begun; 0: none has. */
+function begunGeneration(copy: string): number {
+  const found = readdirSync(copy).map((name) => Number(/^g(\d{16})\.d$/.exec(name)?.[1] ?? 0));
+  return Math.max(0, ...found.filter((number) => existsSync(join(copy, generationDirectory(number), "begin"))));
+}
+
+async function untilBegun(copy: string, before: number): Promise<void> {
+  while (begunGeneration(copy) === before) await pause(LOOK_MS);
+}
+
+function generationDirectory(number: number): string {
+  return `${generationPrefix(number).slice(0, -1)}.d`;
+}
+
+/** Writes until the server is killed, which is some time after `copying` has resolved. */
 async function writeUntilKilled(
   server: RunningProgram,
   counts: readonly number[],
-  random: Random,
+  { copying, random }: { readonly copying: Promise<void>; readonly random: Random },
 ): Promise<readonly Acknowledged[]> {
   const ledger = counts.map((count) => [{ count, atMs: 0 }]);
   let isKilled = false;
@@ -75,6 +92,7 @@ async function writeUntilKilled(
       await pause(random.below(REST_MS_MAX + 1));
     }
   });
+  await copying;
   await pause(random.below(KILL_MS_MAX));
   isKilled = true;
   await server.kill();
@@ -105,15 +123,17 @@ class CopyRounds {
     let restored: Restored | undefined;
     for (let round = 0; ; round += 1) {
       const directory = restored?.directory ?? join(this.#root, "0");
+      const begun = begunGeneration(copy);
       await using server = await startProgram("serve", {
         args: ["--data-dir", directory, "--replicate", address, "--replicate-interval", "100ms", "--fsync", "always"],
-        env: { LARDER_STORE_TOKEN: TOKEN, LARDER_ADMIN_TOKEN: ADMIN, LARDER_THREADS: oneThread[1] },
+        env: { LARDER_STORE_TOKEN: TOKEN, LARDER_THREADS: oneThread[1] },
       });
       const counts = await this.#countsOn(server, restored, round);
       if (round === ROUNDS_PER_COPY || (round > 0 && !takeRound())) return;
       // Before a first copy has begun, nothing can be restored.
-      if (round === 0) await untilCopy(server, ({ phase }) => phase === "copying");
-      const ledger = await writeUntilKilled(server, counts, this.#random);
+      const isEarly = round > 0 && this.#random.below(EARLY_ONE_IN) === 0;
+      const copying = isEarly ? Promise.resolve() : untilBegun(copy, begun);
+      const ledger = await writeUntilKilled(server, counts, { copying, random: this.#random });
       rmSync(directory, { recursive: true, force: true, maxRetries: 5 });
       const next = join(this.#root, String(round + 1));
       const { code, output, log } = await runHere(["restore", address, next]);
