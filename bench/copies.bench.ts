@@ -11,13 +11,12 @@
  * processor time of each thread (`schedstat`), the program its requests and bytes.
  *
  * Read: `thread` is the thread of the copy. `pool` is how much more the threads that
- * read and write files take than without a copy, for each write; `main` the same of
- * the main thread. `share` is their sum divided by the time of a whole server
- * without a copy. The difference of whole servers is not shown: it varies by more
+ * read and write files take than without a copy, for each write. `share` is their sum
+ * divided by the time of a whole server without a copy. Other threads get a message
+ * a second and 60 ns for each sync, and the difference of whole servers varies by more
  * than the copy costs. Requests and bytes for an hour are those of the window,
- * multiplied. A closed journal file is sent again, so at 1,000 writes a second a
- * window of less than seven minutes misses half of the bytes. Once an hour a removal
- * adds some lists.
+ * multiplied. At 1,000 writes a second no journal file is closed in it: when it is,
+ * its bytes are sent once more. Once an hour a removal adds some lists.
  *
  * Run: npm run bench -- copies [--quick] [--only <part of a load>]     (--quick: short windows; writes no results)
  */
@@ -234,8 +233,7 @@ function addRows(load: LoadKind, { name }: CopyPlace, costs: Costs, plain: Costs
   // Idle servers are compared by their seconds.
   const unitOf = ({ writes, seconds }: Costs): number => (writes > 0 ? writes / 1_000 : seconds);
   const of = (each: Costs, thread: string): number => (each.threads.get(thread) ?? 0) / unitOf(each);
-  const more = (thread: string): number => of(costs, thread) - of(plain, thread);
-  const parts = [of(costs, "copy"), more("libuv-worker"), more("node-MainThread")];
+  const parts = [of(costs, "copy"), of(costs, "libuv-worker") - of(plain, "libuv-worker")];
   const server = sum(plain.threads) / unitOf(plain);
   const all = parts.reduce((total, part) => total + part, 0);
   const rate = costs.writes === 0 ? "-" : figure(costs.writes / costs.seconds);
@@ -268,7 +266,7 @@ try {
 const page = [
   "Processor time: ms for 1,000 writes, or for a second of an idle server.",
   "",
-  table(["load, place of the copy", "writes a second", "server", "thread", "pool", "main", "share"], cpuRows),
+  table(["load, place of the copy", "writes a second", "server", "thread", "pool", "share"], cpuRows),
   "",
   "Requests and MB for an hour.",
   "",
