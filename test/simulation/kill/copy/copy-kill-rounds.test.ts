@@ -1,9 +1,10 @@
 /**
  * kill -9 against a real server that copies its data directory. Each round goes on
- * from what the copy restored, so the server of the next round shows what a round
- * has restored, and each restored directory is also served, written and copied again.
+ * from what the copy restored, or what a follower of it was promoted to. So the server
+ * of the next round shows what a round has saved, and each saved directory is also
+ * served, written and copied again.
  *
- * (1) A restored area has every write that was acknowledged before the time to which the copy calls it complete.
+ * (1) A restored or promoted area has every write that was acknowledged before the time to which the copy calls it complete.
  * (2) It has the first writes of the journal without a gap: what came later is lost as a whole.
  */
 import assert from "node:assert/strict";
@@ -17,7 +18,14 @@ import { generationPrefix } from "../../../../src/replication/names.ts";
 import { allowanceOf, spending } from "../../../budget.ts";
 import { runHere } from "../../../harness/command-runner.ts";
 import { seedFrom } from "../../../harness/seed.ts";
-import { oneThread, type RunningProgram, startProgram } from "../../../program/program-process.ts";
+import {
+  anyPorts,
+  oneThread,
+  type ProgramProcess,
+  type RunningProgram,
+  spawnProgram,
+  startProgram,
+} from "../../../program/program-process.ts";
 
 const TOKEN = "token-of-the-kill-rounds";
 const WRITERS = 4;
@@ -25,6 +33,8 @@ const WRITERS = 4;
 const KILL_MS_MAX = 800;
 /** One round in so many counts it from the start on, when the new generation has perhaps not begun. */
 const EARLY_ONE_IN = 4;
+/** One round in so many has a follower. */
+const FOLLOWED_ONE_IN = 3;
 const LOOK_MS = 20;
 /** A writer rests for at most this long between two writes, because a round is about times, and not about load. */
 const REST_MS_MAX = 8;
@@ -36,9 +46,8 @@ const COPIES_AT_ONCE = 3;
 /** The last acknowledged write of a writer at some times. Each writer counts up in a list of its own. */
 type Acknowledged = { readonly count: number; readonly atMs: number }[];
 
-/** What a restored directory must have. */
+/** What a restored or promoted directory must have. */
 interface Restored {
-  readonly directory: string;
   readonly completeToMs: number;
   readonly ledger: readonly Acknowledged[];
 }
@@ -70,6 +79,29 @@ async function untilBegun(copy: string, before: number): Promise<void> {
 
 function generationDirectory(number: number): string {
   return `${generationPrefix(number).slice(0, -1)}.d`;
+}
+
+/** The settings of a server that copies to `copy`. */
+function settingsOf(copy: string): string[] {
+  return ["--replicate", addressOf(copy), "--replicate-interval", "100ms", "--fsync", "always"];
+}
+
+function addressOf(copy: string): string {
+  return `file://${copy}`;
+}
+
+function startServer(copy: string, directory: string): Promise<RunningProgram> {
+  const args = ["--data-dir", directory, ...settingsOf(copy)];
+  return startProgram("serve", { args, env: { LARDER_STORE_TOKEN: TOKEN, LARDER_THREADS: oneThread[1] } });
+}
+
+/** A follower that copies too when it is promoted. */
+async function startFollower(copy: string, directory: string): Promise<ProgramProcess> {
+  const follower = spawnProgram(["follow", addressOf(copy), directory, "--interval", "1s", ...settingsOf(copy)], {
+    env: { ...anyPorts, LARDER_STORE_TOKEN: TOKEN, LARDER_THREADS: oneThread[1] },
+  });
+  await follower.untilPrinted(/^following /m);
+  return follower;
 }
 
 /** Writes until the server is killed, which is some time after `copying` has resolved. */
@@ -119,15 +151,17 @@ class CopyRounds {
   async run(takeRound: () => boolean): Promise<void> {
     const copy = join(this.#root, "copy");
     mkdirSync(copy);
-    const address = `file://${copy}`;
+    let directory = join(this.#root, "0");
+    let begun = 0;
+    let server = await startServer(copy, directory);
     let restored: Restored | undefined;
+    await using ends = new AsyncDisposableStack();
+    ends.defer(async () => void (await server.stop()));
     for (let round = 0; ; round += 1) {
-      const directory = restored?.directory ?? join(this.#root, "0");
-      const begun = begunGeneration(copy);
-      await using server = await startProgram("serve", {
-        args: ["--data-dir", directory, "--replicate", address, "--replicate-interval", "100ms", "--fsync", "always"],
-        env: { LARDER_STORE_TOKEN: TOKEN, LARDER_THREADS: oneThread[1] },
-      });
+      const next = join(this.#root, String(round + 1));
+      const isFollowed = round > 0 && this.#random.below(FOLLOWED_ONE_IN) === 0;
+      // Before the first request: a connection that waits for its start might be closed when it is used again.
+      const follower = isFollowed ? ends.use(await startFollower(copy, next)) : undefined;
       const counts = await this.#countsOn(server, restored, round);
       if (round === ROUNDS_PER_COPY || (round > 0 && !takeRound())) return;
       // Before a first copy has begun, nothing can be restored.
@@ -135,12 +169,15 @@ class CopyRounds {
       const copying = isEarly ? Promise.resolve() : untilBegun(copy, begun);
       const ledger = await writeUntilKilled(server, counts, { copying, random: this.#random });
       rmSync(directory, { recursive: true, force: true, maxRetries: 5 });
-      const next = join(this.#root, String(round + 1));
-      const { code, output, log } = await runHere(["restore", address, next]);
+      directory = next;
+      begun = begunGeneration(copy);
+      const words = isFollowed ? ["promote", next] : ["restore", addressOf(copy), next];
+      const { code, output, log } = await runHere(words);
       assert.equal(code, 0, `SEED=${this.#seed}, round ${round}: ${log}`);
       const completeToMs = Date.parse(/^store: .*; complete to (\S+)$/m.exec(output)?.[1] ?? "");
       assert.ok(completeToMs > 0, output);
-      restored = { directory: next, completeToMs, ledger };
+      server = follower === undefined ? await startServer(copy, next) : await follower.untilRunning();
+      restored = { completeToMs, ledger };
     }
   }
 
@@ -173,7 +210,7 @@ class CopyRounds {
   }
 }
 
-test("what a copy calls complete is there to the last frame after kill -9 and a restore elsewhere", async (context) => {
+test("what a copy calls complete is there to the last frame after kill -9 and a restore or a promotion elsewhere", async (context) => {
   const seed = seedFrom("LARDER_COPY_KILL_SEED", 1_000_000);
   context.diagnostic(`SEED=${seed}`);
   const isSpent = spending(allowanceOf("copy-kill-rounds"));
