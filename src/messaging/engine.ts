@@ -9,6 +9,8 @@
  * (3) Large answers are recorded one after the other, each when the previous
  *     one is on the disk: the record, its callbacks in base64 and the copies in
  *     the journal take several times the memory of the answer.
+ * (4) When `freeze` has resolved, nothing of its user is called or recorded until
+ *     `thaw`. A call that was under way is repeated, unless it succeeded in time.
  */
 import type { Clock } from "../kernel/clock.ts";
 import type { Journal } from "../kernel/journal.ts";
@@ -92,6 +94,8 @@ export class Engine {
   #largeAnswers: Promise<void> = Promise.resolve();
   /** Set while the engine drains. */
   #drained: PromiseWithResolvers<void> | undefined;
+  /** Frozen users whose calls may still end. */
+  readonly #freezing = new Map<User, PromiseWithResolvers<void>>();
 
   constructor(options: EngineOptions) {
     const { journal, limits, clock, random, log, watcher, deliveriesDisabled = false } = options;
@@ -281,10 +285,66 @@ export class Engine {
   /** Removes a user with everything it has; calls under way end without a record. */
   async dropUser(user: User): Promise<void> {
     this.scheduler.dropUser(user);
+    this.#freezing.get(user)?.resolve();
     this.#fresh = this.#fresh.filter(({ message }) => message.user !== user);
     this.recorder.appendToArea("userDropped", { number: user.number });
     this.#dispatch();
     await this.whenSafe();
+  }
+
+  /**
+   * Nothing of the user changes from now on, because its data is moving to another shard: no call starts, no schedule
+   * fires, no wait times out, and nothing expires. The caller refuses its requests. Resolves with the number of calls that
+   * were given up: those that have not ended after `graceMs`, and those that failed, perhaps because the requests are
+   * refused. keeps (4)
+   */
+  async freeze(user: User, graceMs: number): Promise<number> {
+    user.isFrozen = true;
+    if (user.inFlight.size > 0) {
+      const calm = this.#freezing.get(user) ?? Promise.withResolvers<void>();
+      this.#freezing.set(user, calm);
+      const cancel = this.#options.clock.real.after(graceMs, () => calm.resolve());
+      await calm.promise;
+      cancel();
+      this.#freezing.delete(user);
+    }
+    // It may have been thawed or removed meanwhile.
+    if (!user.isFrozen || user.isDropped) return 0;
+    user.callEpoch += 1;
+    const { now } = this;
+    for (const sequence of [...user.inFlight]) {
+      const message = this.state.messages.get(sequence);
+      if (message !== undefined) this.#suspend(message, now);
+    }
+    return user.suspended.size;
+  }
+
+  /** Everything of the user goes on as after a start. Does nothing if it is not frozen. */
+  thaw(user: User): void {
+    if (!user.isFrozen) return;
+    user.isFrozen = false;
+    this.#freezing.get(user)?.resolve();
+    if (!this.#isRunning) return;
+    const { now } = this;
+    this.counts.repeated += this.scheduler.thaw(user, now);
+    this.schedules.thaw(user, now.wallMs);
+    this.workflows.thaw(user, now);
+    this.tick();
+  }
+
+  /** Gives up a call of a frozen user. */
+  #suspend(message: Message, now: Moment): void {
+    const { user } = message;
+    this.scheduler.suspend(message, now);
+    this.workflows.ended(message);
+    this.#dispatch(now);
+    this.#callEnded(user);
+  }
+
+  #callEnded(user: User): void {
+    this.backpressure.release();
+    if (this.scheduler.inFlightCount === 0) this.#drained?.resolve();
+    if (user.inFlight.size === 0) this.#freezing.get(user)?.resolve();
   }
 
   /** Makes a decision of the engine's own, which no caller waits for. */
@@ -330,25 +390,40 @@ export class Engine {
     this.counts.attempts += 1;
     this.workflows.started(message);
     const bytes = this.#sentBytes(message);
-    if (bytes < LARGE_CALL_BYTES) this.#load(message, 0);
-    else this.#largeCalls.enter(message.user, bytes, () => this.#startLarge(message, bytes));
+    const { user } = message;
+    const { callEpoch: epoch } = user;
+    if (bytes < LARGE_CALL_BYTES) this.#load({ message, epoch, roomBytes: 0 });
+    else this.#largeCalls.enter(user, bytes, () => this.#startLarge({ message, epoch, roomBytes: bytes }));
   }
 
   /** Makes a large call, which may have waited, unless the message was cancelled or its run has ended meanwhile. */
-  #startLarge(message: Message, roomBytes: number): void {
+  #startLarge(attempt: Attempt): void {
+    const { message, roomBytes } = attempt;
     if (message.state !== messageState.cancelRequested && message.run?.ignoresOutcomeOf(message) !== true) {
-      this.#load(message, roomBytes);
+      this.#load(attempt);
       return;
     }
     this.#largeCalls.leave(message.user, roomBytes);
-    this.#fail(message, "The message was cancelled before it was sent");
+    this.#fail(attempt, "The message was cancelled before it was sent");
   }
 
-  /** `roomBytes` is how much of the room of large calls the call takes. */
-  #load(message: Message, roomBytes: number): void {
-    const body = this.#bodyOf(message);
-    if (body instanceof Promise) void this.#callLater(message, body, roomBytes);
-    else this.#call(message, body, roomBytes);
+  #load(attempt: Attempt): void {
+    if (this.#isGivenUp(attempt)) {
+      this.#leaveRoom(attempt);
+      return;
+    }
+    const body = this.#bodyOf(attempt.message);
+    if (body instanceof Promise) void this.#callLater(attempt, body);
+    else this.#call(attempt, body);
+  }
+
+  /** True if its outcome is ignored: the engine has stopped, or the user was removed or frozen meanwhile. */
+  #isGivenUp({ message: { user }, epoch }: Attempt): boolean {
+    return !this.#isRunning || user.isDropped || user.callEpoch !== epoch;
+  }
+
+  #leaveRoom({ message, roomBytes }: Attempt): void {
+    if (roomBytes > 0) this.#largeCalls.leave(message.user, roomBytes);
   }
 
   #sentBytes(message: Message): number {
@@ -363,30 +438,32 @@ export class Engine {
     return bytes instanceof Promise ? bytes.then(plainBody) : plainBody(bytes);
   }
 
-  async #callLater(message: Message, loading: Promise<CallBody>, roomBytes: number): Promise<void> {
+  async #callLater(attempt: Attempt, loading: Promise<CallBody>): Promise<void> {
+    const { message } = attempt;
     let body: CallBody;
     try {
       body = await loading;
     } catch (fault) {
       this.#options.log.error("the body of a message cannot be read", { message: message.id, fault: String(fault) });
-      if (roomBytes > 0) this.#largeCalls.leave(message.user, roomBytes);
-      if (fault instanceof BodyDamaged) this.#fail(message, BODY_DAMAGED, { isFinal: true });
-      else this.#fail(message, "The body of the message cannot be read from the disk");
+      this.#leaveRoom(attempt);
+      if (fault instanceof BodyDamaged) this.#fail(attempt, BODY_DAMAGED, { isFinal: true });
+      else this.#fail(attempt, "The body of the message cannot be read from the disk");
       return;
     }
-    this.#call(message, body, roomBytes);
+    this.#call(attempt, body);
   }
 
   /** Ends an attempt that was not made. */
-  #fail(message: Message, text: string, how: { readonly isFinal?: true } = {}): void {
+  #fail(attempt: Attempt, text: string, how: { readonly isFinal?: true } = {}): void {
     const startMs = this.now.realMs;
-    this.#ended(message, { body: plainBody(NO_BYTES), result: { kind: "failure", text, ...how }, startMs });
+    this.#ended(attempt, { body: plainBody(NO_BYTES), result: { kind: "failure", text, ...how }, startMs });
   }
 
-  #call(message: Message, body: CallBody, roomBytes: number): void {
-    // The user may have been removed while the body was read.
-    if (!this.#isRunning || message.user.isDropped) {
-      if (roomBytes > 0) this.#largeCalls.leave(message.user, roomBytes);
+  #call(attempt: Attempt, body: CallBody): void {
+    const { message } = attempt;
+    // While the body was read.
+    if (this.#isGivenUp(attempt)) {
+      this.#leaveRoom(attempt);
       return;
     }
     const { outbound, settings } = this.#options;
@@ -398,23 +475,19 @@ export class Engine {
       const ended = { body, result, startMs };
       const recorded =
         result.kind === "answer" && result.body.length > LARGE_ANSWER_BYTES
-          ? this.#endLarge(message, ended)
-          : this.#ended(message, ended);
-      if (roomBytes > 0) this.#leaveWhen(recorded, message.user, roomBytes);
+          ? this.#endLarge(attempt, ended)
+          : this.#ended(attempt, ended);
+      // The sent body stays in memory as long as its answer.
+      if (recorded instanceof Promise) void recorded.then(() => this.#leaveRoom(attempt));
+      else this.#leaveRoom(attempt);
       return recorded;
     });
   }
 
-  /** The sent body stays in memory as long as its answer. */
-  #leaveWhen(recorded: Promise<void> | void, user: User, roomBytes: number): void {
-    if (recorded instanceof Promise) void recorded.then(() => this.#largeCalls.leave(user, roomBytes));
-    else this.#largeCalls.leave(user, roomBytes);
-  }
-
   /** keeps (3) */
-  #endLarge(message: Message, ended: { body: CallBody; result: DeliveryResult; startMs: number }): Promise<void> {
+  #endLarge(attempt: Attempt, ended: { body: CallBody; result: DeliveryResult; startMs: number }): Promise<void> {
     this.#largeAnswers = this.#largeAnswers.then(() => {
-      this.#ended(message, ended);
+      this.#ended(attempt, ended);
       return this.whenSafe();
     });
     return this.#largeAnswers;
@@ -422,11 +495,17 @@ export class Engine {
 
   /** `startMs` is read from the real clock. */
   #ended(
-    message: Message,
+    attempt: Attempt,
     { body, result, startMs }: { body: CallBody; result: DeliveryResult; startMs: number },
   ): void {
-    if (!this.#isRunning || message.user.isDropped) return;
+    if (this.#isGivenUp(attempt)) return;
+    const { message } = attempt;
+    const { user } = message;
     const { now } = this;
+    if (user.isFrozen && message.state !== messageState.cancelRequested && !isSuccess(result)) {
+      this.#suspend(message, now); // keeps (4)
+      return;
+    }
     const queue = this.state.queueOf(message);
     const held = this.state.heldQueueOf(message);
     const { watcher } = this.#options;
@@ -447,8 +526,7 @@ export class Engine {
     if (queue !== undefined) this.scheduler.advance(queue, now);
     if (held !== undefined) this.scheduler.advance(held, now);
     this.#dispatch(now);
-    this.backpressure.release();
-    if (this.scheduler.inFlightCount === 0) this.#drained?.resolve();
+    this.#callEnded(user);
   }
 
   /** Records the outcome of an attempt, with the callbacks that report it. */
@@ -552,6 +630,7 @@ export class Engine {
   #expire(): void {
     const { now, recorder } = this;
     for (const user of this.state.users) {
+      if (user.isFrozen) continue;
       user.deduplication.forget(now.wallMs);
       const oldestMs = now.wallMs - this.limits.deadLetterRetentionMs;
       for (
@@ -576,6 +655,15 @@ export class Engine {
       if (messages.size === 0 && deadLetterId === undefined) this.recorder.apply(user, "runForgotten", { runId });
     }
   }
+}
+
+/** A call that is to be made, or under way. */
+interface Attempt {
+  readonly message: Message;
+  /** `User.callEpoch` at its start. */
+  readonly epoch: number;
+  /** How much of the room of large calls it takes. */
+  readonly roomBytes: number;
 }
 
 interface DueTimerOptions {
@@ -618,6 +706,10 @@ class DueTimer {
 }
 
 const NO_BYTES = Buffer.alloc(0);
+
+function isSuccess(result: DeliveryResult): boolean {
+  return result.kind === "answer" && result.status >= 200 && result.status < 300;
+}
 
 function plainBody(bytes: Buffer): CallBody {
   return { sent: bytes, initial: bytes };

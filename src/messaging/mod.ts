@@ -59,8 +59,9 @@ export {
 } from "./options/publish-request.ts";
 export { joinedRedaction, redactedHeaders, redactedText } from "./options/redaction.ts";
 export { checkRunId } from "./options/workflow-options.ts";
+export { MovedUser } from "./records/moved-user.ts";
 export { replayFrame } from "./records/replay.ts";
-export { snapshotFrames } from "./records/snapshot.ts";
+export { comparedFrames, snapshotFrames } from "./records/snapshot.ts";
 export { type DeadLetter, deadLetterIdText } from "./state/dead-letters.ts";
 export { PERIOD_MS_DEFAULT } from "./state/flow-key.ts";
 export { messageId } from "./state/message-id.ts";

@@ -87,7 +87,7 @@ class Mover {
     const { segment, checksum } = body;
     const bytes = await loadUndamaged(this.#bodies, body);
     if (bytes === undefined) return; // A damaged body stays: reading it is an error, and the others are moved.
-    if (!body.isWanted || body.segment !== segment || user.isDropped) return;
+    if (!body.isWanted || body.segment !== segment || user.isDropped || user.isFrozen) return;
     const owner = ownerNow();
     if (owner === undefined) return;
     this.#recorder.append(user, "bodyMoved", { owner, body: { checksum, bytes } });

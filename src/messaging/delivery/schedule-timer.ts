@@ -11,6 +11,8 @@
  *     schedules do not fire when it is right again. So at the start, and when the
  *     clock is set back, a stored next time that is later than the next time after
  *     now is computed again, unless the latter has fired already.
+ * (5) The schedules of a frozen user do not fire, and are not corrected. When it is
+ *     thawed, times that have passed are missed times.
  */
 import type { Log } from "../../kernel/log.ts";
 import { parseCron } from "../cron/cron.ts";
@@ -68,6 +70,7 @@ export class ScheduleTimer {
   correct(nowMs: number): void {
     if (this.#options.deliveriesDisabled) return;
     for (const { user, schedule } of this.#options.state.schedulesByNumber.values()) {
+      if (user.isFrozen) continue; // keeps (5)
       const { id, nextFireMs: storedMs } = schedule.record;
       const nextFireMs = soonerMomentMs(schedule.record, nowMs);
       if (nextFireMs === undefined) continue;
@@ -85,11 +88,18 @@ export class ScheduleTimer {
     if (record.nextFireMs > 0 && !this.#options.deliveriesDisabled) this.#due.push(record.nextFireMs, number);
   }
 
+  /** The user is not frozen any more. Call `tick` afterwards. keeps (5) */
+  thaw(user: User, nowMs: number): void {
+    for (const schedule of user.schedules.values()) this.watch(schedule);
+    this.correct(nowMs);
+  }
+
   tick(nowMs: number): void {
     for (let dueMs = this.#due.peekDueMs(); dueMs !== undefined && dueMs <= nowMs; dueMs = this.#due.peekDueMs()) {
       const known = this.#options.state.schedulesByNumber.get(this.#due.pop());
       // It was removed, or its next time has changed.
       if (known === undefined || known.schedule.record.nextFireMs !== dueMs) continue;
+      if (known.user.isFrozen) continue; // keeps (5)
       this.#fire(known.user, known.schedule, nowMs);
     }
   }

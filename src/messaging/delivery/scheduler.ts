@@ -20,6 +20,8 @@
  * (3) Ready messages wait in one list per user, and users are served in turn.
  * (4) A delayed or retried message is due when that duration has passed; a message
  *     that was published for a time is due when the wall clock reaches it.
+ * (5) No message of a frozen user starts or is recorded. Its messages go on through the
+ *     lists, so that they are where they would be when it is thawed.
  */
 import { assert } from "../../kernel/assert.ts";
 import type { MessagingLimits } from "../limits.ts";
@@ -127,6 +129,7 @@ export class Scheduler {
     const { parallelism, userParallelism } = this.#limits;
     const isFull = this.#inFlight.size >= parallelism;
     for (const user of this.#state.users) {
+      if (user.isFrozen) continue;
       if (!isFull && user.inFlight.size < userParallelism) {
         sinceMs = Math.min(sinceMs, user.ready.first?.waitsSinceMs ?? realMs);
       }
@@ -145,24 +148,51 @@ export class Scheduler {
   resume(now: Moment): number {
     // First, because this frees their slots.
     for (const message of this.#state.messages) {
-      const { sequence } = message;
-      // A call for a run that has ended meanwhile is not repeated.
-      if (message.run?.ignoresOutcomeOf(message) === true && message.state !== messageState.cancelRequested) {
-        this.#recorder.apply(message.user, "cancelRequested", { sequence, atMs: now.wallMs });
-      }
-      if (message.state !== messageState.cancelRequested) continue;
-      this.#recorder.apply(message.user, "cancelled", { sequence, atMs: now.wallMs });
-      this.#recorder.commit();
+      if (!isToBeCancelled(message)) continue;
+      if (message.user.isFrozen) message.user.suspended.add(message);
+      else this.#cancelAtResume(message, now);
     }
     let calledCount = 0;
-    for (const message of this.#state.messages) {
-      if (message.state === messageState.active) {
-        message.reopen();
-        calledCount += 1;
-      }
-      this.#arrive(message, now);
-    }
+    for (const message of this.#state.messages)
+      if (!message.user.suspended.has(message)) calledCount += this.#continue(message, now);
     this.dispatch(now);
+    return calledCount;
+  }
+
+  #cancelAtResume({ user, sequence, state }: Message, { wallMs: atMs }: Moment): void {
+    if (state !== messageState.cancelRequested) this.#recorder.apply(user, "cancelRequested", { sequence, atMs });
+    this.#recorder.apply(user, "cancelled", { sequence, atMs });
+    this.#recorder.commit();
+  }
+
+  /** Returns 1 if its call was under way, otherwise 0. */
+  #continue(message: Message, now: Moment): number {
+    const isCalled = message.state === messageState.active;
+    if (isCalled) message.reopen();
+    this.#arrive(message, now);
+    return isCalled ? 1 : 0;
+  }
+
+  /** Gives up the call of a message of a frozen user, whose slots are free, except the queue's. keeps (5) */
+  suspend(message: Message, now: Moment): void {
+    message.user.suspended.add(message);
+    this.release(message, now);
+  }
+
+  /**
+   * The user is not frozen any more: what was suspended continues as after a recovery. Call `dispatch` afterwards. Returns
+   * the number of calls that were given up.
+   */
+  thaw(user: User, now: Moment): number {
+    const suspended = [...user.suspended];
+    user.suspended.clear();
+    const isKnown = (message: Message): boolean => this.#state.messages.get(message.sequence) === message;
+    for (const message of suspended)
+      if (isKnown(message) && isToBeCancelled(message)) this.#cancelAtResume(message, now);
+    let calledCount = 0;
+    for (const message of suspended) if (isKnown(message)) calledCount += this.#continue(message, now);
+    for (const queue of user.queues.values()) this.advance(queue, now);
+    if (user.ready.size > 0) this.#takeTurn(user);
     return calledCount;
   }
 
@@ -208,8 +238,8 @@ export class Scheduler {
     }
   }
 
-  /** The call of a message has ended, after `tookMs` of real time: its slots are free, except the queue's. */
-  release(message: Message, now: Moment, tookMs: number): void {
+  /** The call of a message has ended: its slots are free, except the queue's. `tookMs`: of real time, if it has an outcome. */
+  release(message: Message, now: Moment, tookMs?: number): void {
     const { sequence, user, envelope } = message;
     this.#inFlight.delete(sequence); // keeps (1)
     user.inFlight.delete(sequence);
@@ -217,7 +247,7 @@ export class Scheduler {
     const destination = user.destinations.get(envelope.origin);
     if (destination !== undefined) {
       destination.inFlight.delete(sequence);
-      destination.observe(tookMs, now.realMs);
+      if (tookMs !== undefined) destination.observe(tookMs, now.realMs);
       this.#wakeDestination(destination, now);
       if (destination.isIdle) user.destinations.delete(envelope.origin);
     }
@@ -261,6 +291,7 @@ export class Scheduler {
     }
     for (const sequence of user.inFlight) this.#inFlight.delete(sequence);
     user.inFlight.clear();
+    user.suspended.clear();
     this.#turns = this.#turns.filter((other) => other !== user);
     user.isInTurn = false;
   }
@@ -355,8 +386,8 @@ export class Scheduler {
       const user = this.#turns.shift();
       if (user === undefined) return;
       user.isInTurn = false;
-      // It takes its turn again when one of its calls ends.
-      if (user.inFlight.size >= this.#limits.userParallelism) continue;
+      // It takes its turn again when one of its calls ends, or when it is thawed: keeps (5).
+      if (user.isFrozen || user.inFlight.size >= this.#limits.userParallelism) continue;
       const message = user.ready.shift();
       if (message === undefined) continue;
       this.#admit(message, now);
@@ -441,6 +472,11 @@ export class Scheduler {
       }
     }
   }
+}
+
+/** True for a message without a call whose cancellation was requested, or whose run has ended: it is not called again. */
+function isToBeCancelled(message: Message): boolean {
+  return message.state === messageState.cancelRequested || message.run?.ignoresOutcomeOf(message) === true;
 }
 
 /** True for messages that are accepted or to be retried, and not cancelled. */

@@ -21,13 +21,21 @@ export interface JournalLocation {
 export function replayFrame(state: MessagingState, frame: Buffer, location: JournalLocation | undefined): void {
   const reader = new FrameReader(frame);
   const number = reader.number();
-  const bodies = new ReplayedBodies(state, location);
   if (number === AREA) {
+    const bodies = new ReplayedBodies(state, location);
     const context = { state, user: undefined, bodies, isReplay: true };
     while (!reader.isAtEnd) replayAreaRecord(context, reader, areaKindOf(reader.code()));
     return;
   }
-  const context = { state, user: state.userOf(number), bodies, isReplay: true };
+  replayUserRecords(state, { user: state.userOf(number), reader, location });
+}
+
+/** `reader` has read the number of the user. */
+export function replayUserRecords(
+  state: MessagingState,
+  { user, reader, location }: { user: User; reader: FrameReader; location: JournalLocation | undefined },
+): void {
+  const context = { state, user, bodies: new ReplayedBodies(state, location), isReplay: true };
   while (!reader.isAtEnd) replayUserRecord(context, reader, userKindOf(reader.code()));
 }
 

@@ -4,6 +4,7 @@ import { DeadLetters } from "./dead-letters.ts";
 import { Deduplication } from "./deduplication.ts";
 import type { Destination } from "./destination.ts";
 import type { FlowKey } from "./flow-key.ts";
+import type { Message } from "./message.ts";
 import { MessageList } from "./message-list.ts";
 import type { Queue } from "./queue.ts";
 import type { Run, Waiter } from "./run.ts";
@@ -53,6 +54,12 @@ export class User {
   dayCount = 0;
   countedDay = 0;
   isDropped = false;
+  /** Its data is moving to another shard: nothing of it is called or changed (`Engine.freeze`). */
+  isFrozen = false;
+  /** Messages whose calls the freeze has given up, or whose cancellation it has delayed: they go on after it. */
+  readonly suspended = new Set<Message>();
+  /** Raised when calls under way are given up: outcomes of earlier ones are ignored. */
+  callEpoch = 0;
   /** The memory that all of this takes. */
   readonly memory: MemoryAccount;
 

@@ -6,6 +6,7 @@
  *     invoked it, in the same frame.
  * (2) The outcome of a delivery that was under way when its run ended is ignored:
  *     no retry, no dead letter, no entry.
+ * (3) No wait of a frozen user times out. When it is thawed, those that are late do.
  */
 
 import type { Clock } from "../../kernel/clock.ts";
@@ -91,6 +92,13 @@ export class Workflows {
       this.#due.push(waiter.deadlineMs + driftOf(now), waiter.number);
     }
     this.tick(now);
+  }
+
+  /** The user is not frozen any more. Call `tick` afterwards. keeps (3) */
+  thaw(user: User, now: Moment): void {
+    for (const waiters of user.waiters.values())
+      for (const { deadlineMs, number } of waiters) this.#due.push(deadlineMs + driftOf(now), number);
+    this.#forgetDeadlines();
   }
 
   // Deliveries.
@@ -266,6 +274,7 @@ export class Workflows {
       const known = state.waitersByNumber.get(this.#due.pop());
       if (known === undefined) continue;
       const { user, waiter } = known;
+      if (user.isFrozen) continue; // keeps (3)
       perform((unit) => {
         wake(unit, state.runOf(user, waiter.runId), { waiter, data: undefined, nowMs: now.wallMs });
       });

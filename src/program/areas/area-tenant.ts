@@ -9,7 +9,7 @@ export interface AreaTenant {
   readonly signingKeys?: { readonly current: string; readonly next: string };
   /** For an index: its definition and its embedding provider. */
   readonly index?: IndexPlan;
-  /** It moves to another shard: its writes are refused until it is there. */
+  /** It moves to another shard: its writes are refused until it is there, and a user of messaging is frozen. */
   readonly isMoving?: true;
 }
 

@@ -147,7 +147,7 @@ export const clusterRows: readonly CommandRow[] = [
     operands: ["<area>/<tenant>", "<shard>"],
     options: [],
     meaning:
-      "moves a database or an index to a shard that has no others, while nodes run; its writes are refused meanwhile, and the command prints how long that was",
+      "moves a database, an index or a user to a shard that has no others, while nodes run; its writes are refused meanwhile, and the command prints how long that was",
     example: "larder cluster move-tenant store/shop 4 --cluster postgres://larder@127.0.0.1/larder",
     mainSettings,
     defaults: "serve",

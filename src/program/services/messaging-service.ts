@@ -10,6 +10,7 @@ import { parseDestinations } from "../../edge/outbound/destination-policy.ts";
 import { Resolver } from "../../edge/outbound/resolver.ts";
 import { TracedOutbound } from "../../edge/outbound/traced.ts";
 import { systemClock } from "../../kernel/clock.ts";
+import { OWNER_MOVES } from "../../kernel/journal.ts";
 import { faultFields } from "../../kernel/log.ts";
 import { systemRandom } from "../../kernel/random.ts";
 import { Messaging, moveBodies } from "../../messaging/mod.ts";
@@ -31,6 +32,11 @@ import { bodySource, StoredBodiesCheck } from "./stored-bodies-check.ts";
 
 /** How often old segments are cleaned. */
 const CLEAN_PERIOD_MS = 10_000;
+/**
+ * How long calls under way may last when their user moves to another shard. The command that moves it waits for 10 s for
+ * all nodes (`cluster/tenants/reach.ts`), and a node needs up to two of them to see the move.
+ */
+const FREEZE_MS = 5_000;
 
 export class MessagingService implements AreaService {
   readonly http: MessagingArea;
@@ -134,10 +140,33 @@ export class MessagingService implements AreaService {
     return this.#messaging.userNames;
   }
 
-  async setTokens({ name, tokens, signingKeys }: AreaTenant): Promise<void> {
+  async setTokens({ name, tokens, signingKeys, isMoving }: AreaTenant): Promise<void> {
     await this.#messaging.createUser(name, signingKeys);
+    if (isMoving === true) await this.#freeze(name);
+    else this.#thaw(name);
     this.#context.tokens.replaceTenant(name, tokens);
     this.#userIds.set(name, new Set(tokens.map(({ token }) => userIdOf(token))));
+  }
+
+  /** Resolves when nothing of the user can be called or changed here. */
+  async #freeze(name: string): Promise<void> {
+    const { engine } = this.#messaging;
+    const user = engine.state.findUser(name);
+    if (user === undefined) return;
+    this.#context.persistence.journal.hold(user, OWNER_MOVES);
+    const calls = await engine.freeze(user, FREEZE_MS);
+    if (calls > 0)
+      this.#context.log.warn("calls of a user that moves to another shard were given up: they are made again there", {
+        ...{ user: name, calls },
+      });
+  }
+
+  #thaw(name: string): void {
+    const { engine } = this.#messaging;
+    const user = engine.state.findUser(name);
+    if (user === undefined) return;
+    this.#context.persistence.journal.hold(user, undefined);
+    engine.thaw(user);
   }
 
   forgetTokens(name: string): void {

@@ -11,6 +11,10 @@ import { type Random, seededRandom } from "../../../src/kernel/random.ts";
 import type { BodySource } from "../../../src/messaging/bodies/body.ts";
 import { moveBodies } from "../../../src/messaging/bodies/cleaning.ts";
 import { Messaging } from "../../../src/messaging/messaging.ts";
+import { MovedUser } from "../../../src/messaging/records/moved-user.ts";
+import { replayFrame } from "../../../src/messaging/records/replay.ts";
+import { snapshotFrames } from "../../../src/messaging/records/snapshot.ts";
+import type { MessagingState } from "../../../src/messaging/state/messaging-state.ts";
 import type { AreaStorage } from "../../../src/persistence/area-storage.ts";
 import { codeOf } from "../../../src/persistence/disk/disk.ts";
 import { DeferredJournal } from "../deferred-journal.ts";
@@ -53,6 +57,8 @@ export interface Model {
 /** The disk must be idle after this many rounds. */
 const DRAIN_ROUNDS_MAX = 20_000;
 const WAIT_MS_MAX = 50;
+/** Of every frame, where places of bodies do not matter. */
+const PLACE = { segment: 1, offset: 0 };
 const KEYS = { current: "sig_current", next: "sig_next" };
 
 export class Life {
@@ -160,6 +166,8 @@ export class Life {
     history.position = bug.historyPosition?.(history.position, position) ?? history.position;
     check(history.position <= position, () => `The history is at ${history.position}, but ${position} is recovered`);
     this.#compareWithReplay();
+    // Each user takes as long as a replay of all.
+    if (position % 4 === 0) this.#compareWithMoves();
     checkState(messaging.engine.state, ledger);
     bodies.open(bug.source?.(this.area) ?? this.area);
     await this.checkBodies();
@@ -174,7 +182,7 @@ export class Life {
   #compareWithReplay(): void {
     const { duplicates, ledger, swarm } = this.model;
     const plain = this.#make(new NullJournal(), 0);
-    for (const frame of ledger.frames) plain.replay(frame, { segment: 1, offset: 0 });
+    for (const frame of ledger.frames) plain.replay(frame, PLACE);
     const { deduplicationWindowMs } = swarm.limits;
     duplicates.clockSeen(this.clock.nowMs());
     const expected = stateLines(plain.engine.state, deduplicationWindowMs, duplicates.latestMs);
@@ -182,6 +190,25 @@ export class Life {
     for (let line = 0; line < Math.max(expected.length, found.length); line += 1) {
       const text = (): string => `The recovered state has\n${found[line]}\nbut the frames give\n${expected[line]}`;
       check(expected[line] === found[line], text);
+    }
+  }
+
+  /** A user that moves to another journal takes along what a snapshot has of it. */
+  #compareWithMoves(): void {
+    const { ledger, swarm } = this.model;
+    const whole = this.#make(new NullJournal(), 0).engine.state;
+    for (const frame of ledger.frames) replayFrame(whole, frame, PLACE);
+    const recordsOf = (state: MessagingState, name: string): readonly string[] =>
+      Array.from(
+        snapshotFrames(state, (user) => user.name === name),
+        (frame) => Buffer.from(frame).toString("latin1"),
+      ).slice(1);
+    for (const name of swarm.userNames) {
+      const moved = new MovedUser({ name, number: whole.findUser(name)?.number ?? 0, sequence: 0 });
+      for (const frame of ledger.frames) moved.replay(frame, PLACE);
+      const [expected, found] = [recordsOf(whole, name), recordsOf(moved.state, name)];
+      const isSame = expected.length === found.length && expected.every((frame, index) => frame === found[index]);
+      check(isSame, () => `The records of ${name} that move differ from those of a snapshot`);
     }
   }
 

@@ -10,7 +10,14 @@
  * The log of messages is derived from segments, and begins again.
  */
 import { silentLog } from "../../../../kernel/log.ts";
-import { type MovedBody, movedBodies, movedBytes, snapshotFrames, type User } from "../../../../messaging/mod.ts";
+import {
+  type MessagingState,
+  type MovedBody,
+  movedBodies,
+  movedBytes,
+  snapshotFrames,
+  type User,
+} from "../../../../messaging/mod.ts";
 import { fileDisk } from "../../../../persistence/disk/file-disk.ts";
 import { DamagedData } from "../../../../persistence/errors.ts";
 import { SEGMENT_BYTES_MAX } from "../../../../persistence/journal/journal.ts";
@@ -44,12 +51,7 @@ export function openMessagingSplit(): AreaSplit {
         for (const [shard, each] of files) {
           const isKept = (user: User): boolean => shardOf(user.number) === shard;
           if (![...state.users].some(isKept)) continue;
-          const last = await writeBodies(each, { bodies: movedBodies(state, isKept), position, read });
-          const number = Math.max(last.number + 1, FIRST_SNAPSHOT);
-          await each.begin({ kind: "snapshot", number, position: last.position });
-          for (const frame of snapshotFrames(state, isKept)) await each.writer.frame(frame);
-          await each.begin({ kind: "segment", number, position: await each.end() });
-          await each.end();
+          await writeUsers(each, { state, isKept, first: 1, position, read });
         }
       } finally {
         await reader.close();
@@ -58,23 +60,40 @@ export function openMessagingSplit(): AreaSplit {
   };
 }
 
-interface Bodies {
-  readonly bodies: Iterable<MovedBody>;
-  /** Before the first segment. */
+export interface WrittenUsers {
+  /** Its bodies are at the new places afterwards. */
+  readonly state: MessagingState;
+  isKept(user: User): boolean;
+  /** The number of the first file. */
+  readonly first: number;
+  /** Before the first frame. */
   readonly position: number;
   read(body: MovedBody): Promise<Buffer>;
 }
 
-/** Resolves with the number of the last segment, 0 without bodies, and the position after it. */
+/** Writes all files of a shard with these users. */
+export async function writeUsers(files: ShardFiles, users: WrittenUsers): Promise<void> {
+  const { state, isKept } = users;
+  const bodies = await writeBodies(files, users);
+  const number = Math.max(bodies.next, FIRST_SNAPSHOT);
+  await files.begin({ kind: "snapshot", number, position: bodies.position });
+  for (const frame of snapshotFrames(state, isKept)) await files.writer.frame(frame);
+  await files.begin({ kind: "segment", number, position: await files.end() });
+  await files.end();
+}
+
+/** Resolves with the number and the position of the file after the segments. */
 async function writeBodies(
   files: ShardFiles,
-  { bodies, position: start, read }: Bodies,
-): Promise<{ readonly number: number; readonly position: number }> {
-  let number = 0;
+  { state, isKept, first, position: start, read }: WrittenUsers,
+): Promise<{ readonly next: number; readonly position: number }> {
+  let next = first;
+  let number = first;
   let position = start;
-  for (const body of bodies) {
+  for (const body of movedBodies(state, isKept)) {
     if (files.file === undefined) {
-      number += 1;
+      number = next;
+      next += 1;
       await files.begin({ kind: "segment", number, position });
     }
     const { frame, offset } = body.frame(await read(body));
@@ -83,11 +102,11 @@ async function writeBodies(
     if (files.writer.bytes >= SEGMENT_BYTES_MAX) position = await files.end();
   }
   if (files.file !== undefined) position = await files.end();
-  return { number, position };
+  return { next, position };
 }
 
 /** No checksum is compared: that of a damaged body is wrong afterwards too, and so is that of zeros for a missing one. */
-async function readBody(reader: SegmentReader, { segment, offset, length }: MovedBody): Promise<Buffer> {
+export async function readBody(reader: SegmentReader, { segment, offset, length }: MovedBody): Promise<Buffer> {
   try {
     return await reader.read(segment, offset, length);
   } catch (fault) {

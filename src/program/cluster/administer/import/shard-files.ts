@@ -12,7 +12,7 @@ export interface NewShardFile {
 }
 
 export interface ShardFilesOptions {
-  readonly rows: ShardRows;
+  readonly rows: Pick<ShardRows, "put" | "end">;
   /** In the headers of the files. */
   readonly nameInFiles: string;
   saltOf(file: Pick<NewShardFile, "kind" | "number">): number;

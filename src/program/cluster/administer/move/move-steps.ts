@@ -16,9 +16,9 @@
  * (4) The last step is that of the node which has removed the data on shard S
  *     (`tenants/run-time-tenants.ts`).
  */
+import type { AreaName } from "../../../areas/area.ts";
 import { codeOf, StartRefusal } from "../../../refusal.ts";
 import { raiseVersion } from "../../tenants/tenant-table.ts";
-import type { SplitArea } from "../import/frame-split.ts";
 import { assertNoneOlder, OLDER_NODES, printNodes } from "../living-nodes.ts";
 import { type ClusterPlace, changeAtOnce, type Transaction } from "../transaction.ts";
 
@@ -28,7 +28,7 @@ const MOVES_SINCE = 6;
 const NO_PERMISSION = "42501";
 
 export interface Move {
-  readonly area: SplitArea;
+  readonly area: AreaName;
   readonly name: string;
   /** The shard that it is to live on. */
   readonly shard: number;
@@ -160,7 +160,10 @@ export const otherCommand = new StartRefusal(
   "Another command has changed the move meanwhile: run this one again, which finds out how far it is",
 );
 
-export const nounOf = { store: "database", vector: "index" } as const satisfies Record<SplitArea, string>;
+export const nounOf = { store: "database", vector: "index", messaging: "user" } as const satisfies Record<
+  AreaName,
+  string
+>;
 
 async function assertShard(transaction: Transaction, { area, shard }: Move, from: number): Promise<void> {
   const shards = await transaction.rows<{ id: number; known: boolean }>(SHARDS, [area]);

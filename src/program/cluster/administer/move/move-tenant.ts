@@ -1,10 +1,13 @@
 /**
- * `larder cluster move-tenant <area>/<tenant> <shard>`: a database or an index
- * moves to a shard that has no others, while its cluster runs (`move-steps.ts`).
+ * `larder cluster move-tenant <area>/<tenant> <shard>`: a database, an index or a
+ * user of messaging moves to a shard that has no others, while its cluster runs
+ * (`move-steps.ts`).
  *
  * (1) From the first step on no node accepts a write of the tenant, until the new
  *     shard is the one of the table and every node knows it. Reads go on. The command
- *     says how long that was.
+ *     says how long that was. For a user of messaging no call starts meanwhile, and no
+ *     schedule fires; a node reports the step when no call is under way any more, or
+ *     has given up those that are.
  * (2) The new shard is written, read back and compared in the transaction that makes
  *     it the shard of the tenant. So the tenant is whole on one shard at every moment.
  * (3) A failure before that transaction lets writes go on where the tenant was. After
@@ -20,13 +23,13 @@ import type { SqlSession, Statement } from "../../../../cluster/postgres/session
 import { PART_BYTES } from "../../../../cluster/shipped/snapshot-store.ts";
 import { systemClock } from "../../../../kernel/clock.ts";
 import { secretBytes } from "../../../../kernel/random.ts";
+import { areaNames } from "../../../areas/area.ts";
 import { areaPlace } from "../../../areas/area-place.ts";
 import { StartRefusal } from "../../../refusal.ts";
 import { withSession } from "../../cluster-facts.ts";
 import { whenReached } from "../../tenants/reach.ts";
 import { nodesLacking } from "../../tenants/tenant-table.ts";
 import { fetchShard, fetchShardFiles } from "../export-shard.ts";
-import { FIRST_SNAPSHOT } from "../import/area-split.ts";
 import { ShardFiles } from "../import/shard-files.ts";
 import { ShardRows } from "../import/shard-rows.ts";
 import { findLivingNodes, printNodes } from "../living-nodes.ts";
@@ -44,7 +47,8 @@ import {
   ownerNeeded,
   switchShard,
 } from "./move-steps.ts";
-import { readImage, readOutline, type ShardOutline, type TenantImage } from "./tenant-image.ts";
+import { readImage, readOutline } from "./read-image.ts";
+import type { ShardOutline, TenantImage, WantedTenant } from "./tenant-image.ts";
 
 type Print = (line: string) => void;
 
@@ -65,14 +69,10 @@ export async function moveTenant(place: ClusterPlace, operands: readonly string[
 export function parseMove([tenant = "", number = ""]: readonly string[]): Move {
   const slash = tenant.indexOf("/");
   const [area, name] = [tenant.slice(0, Math.max(0, slash)), tenant.slice(slash + 1)];
-  if (area === "messaging")
+  const known = areaNames.find((each) => each === area);
+  if (known === undefined || name === "")
     throw new StartRefusal(
-      "A user of messaging cannot be moved, because calls of its destinations are under way: make it on its shard, with larder user create --shard",
-      2,
-    );
-  if ((area !== "store" && area !== "vector") || name === "")
-    throw new StartRefusal(
-      `${JSON.stringify(tenant)} is not a database or an index: name one as store/<database> or vector/<index>`,
+      `${JSON.stringify(tenant)} is not a database, an index or a user: name one as store/<database>, vector/<index> or messaging/<user>`,
       2,
     );
   if (!/^[1-9]\d{0,8}$/.test(number))
@@ -80,7 +80,7 @@ export function parseMove([tenant = "", number = ""]: readonly string[]): Move {
       `${JSON.stringify(number)} is not the number of a shard: larder cluster status lists them`,
       2,
     );
-  return { area, name, shard: Number(number) };
+  return { area: known, name, shard: Number(number) };
 }
 
 interface MoveRun {
@@ -107,7 +107,8 @@ async function moveWith(session: SqlSession, { place, move, print }: MoveRun): P
     case "frozen": {
       const copied = await copyOrCancel(session, { place, move, from: state.from, frozen: state.version });
       print(`${what}: moved from shard ${state.from} to shard ${shard}`);
-      print(describeCopy(move, copied.image));
+      print(describeCopy(copied.image));
+      if (area === "messaging") print("its log of messages begins again; dead letters and everything unfinished moved");
       await settle(session, { version: copied.version, what, shard });
       break;
     }
@@ -144,7 +145,7 @@ interface Copied {
   /** That of the switch. */
   readonly version: number;
   /** Undefined: the former shard had nothing of the tenant. */
-  readonly image: Pick<TenantImage, "items" | "bytes" | "checksum"> | undefined;
+  readonly image: Pick<TenantImage, "contents" | "bytes" | "checksum"> | undefined;
 }
 
 /** keeps (3) */
@@ -189,7 +190,7 @@ async function copyShard(staging: string, { place, move, from, frozen }: Copy): 
   const others = outline.names.filter((each) => each !== name);
   if (others.length > 0)
     throw new StartRefusal(`Shard ${shard} has data of ${others.join(", ")}: name a shard without data`);
-  const image = await readImage(source, { name, number: outline.nextTenant });
+  const image = await readImage(source, wantedOf(move, outline));
   try {
     const version = await changeAtOnce(place, async (transaction) => {
       try {
@@ -231,8 +232,9 @@ interface NewShard {
  */
 async function writeShard(
   transaction: Transaction,
-  { move: { area, name, shard }, outline, image, staging }: NewShard,
+  { move, outline, image, staging }: NewShard,
 ): Promise<() => Promise<void>> {
+  const { area, name, shard } = move;
   const before = await readFree(transaction, SHARD, shard);
   const epoch = before.epoch + 1;
   const rows = await ShardRows.begin(transaction, { shard, epoch });
@@ -242,18 +244,14 @@ async function writeShard(
     nameInFiles: areaPlace("", area, shard).name,
     saltOf: () => secretBytes(4).readUInt32LE(0),
   });
-  const number = Math.max(FIRST_SNAPSHOT, outline.nextFile);
-  await files.begin({ kind: "snapshot", number, position: outline.position });
-  for (const frame of image.frames()) await files.writer.frame(frame);
-  await files.begin({ kind: "segment", number, position: await files.end() });
-  await files.end();
-  const bytes = files.snapshot?.bytes ?? 0;
+  await image.write(files, outline);
+  const { number = 0, bytes = 0 } = files.snapshot ?? {};
   const pointer: SnapshotPointer = { epoch, number, parts: Math.ceil(bytes / PART_BYTES), bytes };
   const written = { area, directory: join(staging, "written") };
   await fetchShardFiles(transaction, { area, shard, staging: written.directory }, pointer);
-  const found = await readImage(written, { name, number: outline.nextTenant });
+  const found = await readImage(written, wantedOf(move, outline));
   found?.close();
-  if (found?.items !== image.items || found.checksum !== image.checksum)
+  if (found?.contents !== image.contents || found.checksum !== image.checksum)
     throw new StartRefusal(
       `The copy on shard ${shard} differs from the ${nounOf[area]} ${name}: checksum ${found?.checksum ?? "of nothing"} in place of ${image.checksum}. Nothing was changed`,
     );
@@ -271,10 +269,13 @@ async function readFree(transaction: Transaction, statement: string, shard: numb
   return row;
 }
 
-function describeCopy({ area }: Move, image: Copied["image"]): string {
+function wantedOf({ name }: Move, { nextTenant: number, lastMessage }: ShardOutline): WantedTenant {
+  return { name, number, lastMessage };
+}
+
+function describeCopy(image: Copied["image"]): string {
   if (image === undefined) return "it had no data";
-  const unit = area === "store" ? "keys" : "records";
-  return `${image.items} ${unit}, ${image.bytes} bytes, the same checksum on both shards: sha256 ${image.checksum}`;
+  return `${image.contents}, ${image.bytes} bytes, the same checksum on both shards: sha256 ${image.checksum}`;
 }
 
 function reachOptions(session: SqlSession): Parameters<typeof whenReached>[1] {

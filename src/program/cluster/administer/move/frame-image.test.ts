@@ -1,66 +1,25 @@
 /** What moves with a database or an index: the whole of it, and nothing of others, whatever their journal has been through. */
 import assert from "node:assert/strict";
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
-import { type TestContext, test } from "node:test";
+import { test } from "node:test";
 import { RecordingJournal } from "../../../../../test/harness/recording-journal.ts";
+import { StagedAreas } from "../../../../../test/harness/staged-area.ts";
 import { VirtualClock } from "../../../../kernel/clock.virtual.ts";
 import { seededRandom } from "../../../../kernel/random.ts";
-import { segmentPath, snapshotPath } from "../../../../persistence/area-files.ts";
-import { areaDirectory } from "../../../../persistence/data-directory.ts";
-import { FrameFileWriter, type NewFile } from "../../../../persistence/frame-file-writer.ts";
 import { defaultUser, Store } from "../../../../store/mod.ts";
 import { VectorEngine } from "../../../../vector/index/mod.ts";
 import { defaultVectorLimits } from "../../../../vector/mod.ts";
 import { defaultIndex } from "../../../settings/index-settings.ts";
-import type { SplitArea } from "../import/frame-split.ts";
-import { readImage, readOutline, type TenantImage } from "./tenant-image.ts";
+import { type FrameImage, readFrameImage as readImage, readFrameOutline as readOutline } from "./frame-image.ts";
 
 const SEEDS = 25;
 const COMMANDS = 400;
-
-/** The files of an area whose frames are these: those of a snapshot, and those after it. */
-class Files {
-  readonly #root: string;
-  #count = 0;
-
-  constructor(context: TestContext) {
-    this.#root = mkdtempSync(join(tmpdir(), "larder-image-"));
-    context.after(() => rmSync(this.#root, { recursive: true, force: true }));
-  }
-
-  async write(area: SplitArea, snapshot: Iterable<Uint8Array> | undefined, frames: Iterable<Uint8Array>) {
-    this.#count += 1;
-    const directory = join(this.#root, String(this.#count));
-    const own = areaDirectory(directory, area);
-    mkdirSync(own, { recursive: true });
-    const number = snapshot === undefined ? 1 : 2;
-    const file = { area, number, position: 0, salt: 7 };
-    if (snapshot !== undefined)
-      writeFileSync(snapshotPath(own, number), await bytesOf({ ...file, kind: "snapshot" }, snapshot));
-    writeFileSync(segmentPath(own, number), await bytesOf({ ...file, kind: "segment" }, frames));
-    return { area, directory };
-  }
-}
-
-async function bytesOf(file: NewFile, frames: Iterable<Uint8Array>): Promise<Buffer> {
-  const pieces: Buffer[] = [];
-  const writer = await FrameFileWriter.begin({ append: async (bytes) => void pieces.push(Buffer.from(bytes)) }, file);
-  for (const frame of frames) {
-    if (file.kind === "snapshot") await writer.frame(frame);
-    else await writer.batch([frame]);
-  }
-  await writer.end();
-  return Buffer.concat(pieces);
-}
 
 /** Each frame is valid until the next one is requested. */
 function copied(frames: Iterable<Uint8Array>): readonly Buffer[] {
   return Array.from(frames, (frame) => Buffer.from(frame));
 }
 
-async function imageOf(...args: Parameters<typeof readImage>): Promise<TenantImage> {
+async function imageOf(...args: Parameters<typeof readImage>): Promise<FrameImage> {
   const image = await readImage(...args);
   assert.ok(image !== undefined);
   return image;
@@ -95,7 +54,7 @@ function randomCommand(below: (count: number) => number): readonly string[] {
 }
 
 test("the image of a database has its keys with their values, also when it is read from its copy", async (context) => {
-  const files = new Files(context);
+  const files = new StagedAreas(context);
   for (let seed = 1; seed <= SEEDS; seed += 1) {
     const random = seededRandom(seed);
     const below = (count: number): number => random.below(count);
@@ -110,7 +69,13 @@ test("the image of a database has its keys with their values, also when it is re
     assert.deepEqual((await readOutline(source)).names.toSorted(), ["shop", "toys"], `seed ${seed}`);
     const image = await imageOf(source, { name: "shop", number: 9 });
     const target = await files.write("store", copied(image.frames()), []);
-    assert.deepEqual(await readOutline(target), { names: ["shop"], position: 0, nextFile: 3, nextTenant: 10 });
+    assert.deepEqual(await readOutline(target), {
+      names: ["shop"],
+      position: 0,
+      nextFile: 3,
+      nextTenant: 10,
+      lastMessage: 0,
+    });
     const copy = await imageOf(target, { name: "shop", number: 9 });
     assert.deepEqual([copy.items, copy.checksum], [image.items, image.checksum], `seed ${seed}`);
 
@@ -134,7 +99,7 @@ test("the image of a database has its keys with their values, also when it is re
 });
 
 test("a shard without the tenant has no image", async (context) => {
-  const files = new Files(context);
+  const files = new StagedAreas(context);
   const journal = new RecordingJournal();
   const store = newStore(journal);
   store.database("toys").command(caller, ["SET", "k", "v"]);
@@ -143,12 +108,12 @@ test("a shard without the tenant has no image", async (context) => {
   const source = await files.write("store", undefined, journal.frames);
   assert.equal(await readImage(source, { name: "shop", number: 3 }), undefined);
   assert.deepEqual(await readOutline(await files.write("store", undefined, [])), {
-    ...{ names: [], position: 0, nextFile: 2, nextTenant: 1 },
+    ...{ names: [], position: 0, nextFile: 2, nextTenant: 1, lastMessage: 0 },
   });
 });
 
 test("the image of an index has another number than any index of the new shard", async (context) => {
-  const files = new Files(context);
+  const files = new StagedAreas(context);
   const journal = new RecordingJournal();
   const engine = new VectorEngine({
     ...{ journal, clock: new VirtualClock(), random: seededRandom(1), limits: defaultVectorLimits, graphs: undefined },
@@ -167,7 +132,13 @@ test("the image of an index has another number than any index of the new shard",
   const image = await imageOf(source, { name: "docs", number: 300 });
   assert.equal(image.items, 78);
   const target = await files.write("vector", copied(image.frames()), []);
-  assert.deepEqual(await readOutline(target), { names: ["docs"], position: 0, nextFile: 3, nextTenant: 301 });
+  assert.deepEqual(await readOutline(target), {
+    names: ["docs"],
+    position: 0,
+    nextFile: 3,
+    nextTenant: 301,
+    lastMessage: 0,
+  });
   const copy = await imageOf(target, { name: "docs", number: 300 });
   assert.deepEqual([copy.items, copy.checksum], [78, image.checksum]);
   for (const each of [image, copy]) each.close();
