@@ -1,13 +1,13 @@
 /**
- * Files of other projects in `vendor/`: each folder has the file, its licence and a README whose table says where the
- * file is from. Both commands need the npm registry.
+ * Files of other projects in `vendor/`: each folder has the files, their licence and a README whose tables say where the
+ * files are from. Both commands need the npm registry.
  *
  *     npm run vendor -- --check      compares the files with the packages that they are from
  *     npm run vendor                 replaces the files with those of the packages
  */
 import { execFileSync } from "node:child_process";
 import { createHash } from "node:crypto";
-import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { mkdtempSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -30,8 +30,11 @@ export interface Origin {
   readonly licence: string;
 }
 
-/** The origin in the table of a README. Throws if a row is missing. */
-export function parseOrigin(readme: string): Origin {
+/**
+ * The origins in the tables of a README: one for each row of a table with the columns file, path and sha256, or a single
+ * one with rows of these names. Throws if a row is missing.
+ */
+export function parseOrigins(readme: string): Origin[] {
   const rows = new Map(
     Array.from(readme.matchAll(/^\| (\w+) \| `([^`]+)` \|$/gm), ([, key = "", value = ""]) => [key, value]),
   );
@@ -40,21 +43,24 @@ export function parseOrigin(readme: string): Origin {
     if (value === undefined) throw new Error(`The table has no row ${key}`);
     return value;
   };
-  return {
-    file: get("file"),
-    sha256: get("sha256"),
+  const files = Array.from(
+    readme.matchAll(/^\| `([^`]+)` \| `([^`]+)` \| `([^`]+)` \|$/gm),
+    ([, file = "", path = "", sha256 = ""]) => ({ file, path, sha256 }),
+  );
+  if (files.length === 0) files.push({ file: get("file"), path: get("path"), sha256: get("sha256") });
+  return files.map((file) => ({
+    ...file,
     package: get("package"),
     integrity: get("integrity"),
-    path: get("path"),
     licence: get("licence"),
-  };
+  }));
 }
 
-/** The folders of `vendor/`, with their origins. */
+/** The files of `vendor/`: the folder of each, and its origin. */
 export function vendored(): { readonly folder: string; readonly origin: Origin }[] {
-  return readdirSync(vendorFolder).map((name) => {
+  return readdirSync(vendorFolder).flatMap((name) => {
     const folder = join(vendorFolder, name);
-    return { folder, origin: parseOrigin(readFileSync(join(folder, "README.md"), "utf8")) };
+    return parseOrigins(readFileSync(join(folder, "README.md"), "utf8")).map((origin) => ({ folder, origin }));
   });
 }
 
@@ -63,46 +69,66 @@ export function sha256Of(bytes: Uint8Array): string {
   return createHash("sha256").update(bytes).digest("hex");
 }
 
-/** The file from the registry's package. Throws unless the package and the file have the hashes of the table. */
-function fetchOriginal(origin: Origin): Buffer {
-  const folder = mkdtempSync(join(tmpdir(), "larder-vendor-"));
-  try {
-    const output = execFileSync("npm", ["pack", origin.package, "--json", "--pack-destination", folder], {
-      encoding: "utf8",
-      stdio: ["ignore", "pipe", "inherit"],
-    });
-    const [packed] = JSON.parse(output) as { filename: string; integrity: string }[];
-    if (packed?.integrity !== origin.integrity)
-      throw new Error(
-        `${origin.package} has the integrity ${packed?.integrity}, and the table has ${origin.integrity}`,
-      );
-    const tarball = join(folder, packed.filename);
-    const bytes = execFileSync("tar", ["-xzOf", tarball, `package/${origin.path}`], { maxBuffer: FILE_BYTES_MAX });
-    const sha256 = sha256Of(bytes);
-    if (sha256 !== origin.sha256)
-      throw new Error(
-        `${origin.path} of ${origin.package} has the SHA-256 ${sha256}, and the table has ${origin.sha256}`,
-      );
-    return bytes;
-  } finally {
-    rmSync(folder, { recursive: true, force: true });
-  }
+/** A file in `vendor/`, and the bytes that the registry's package has for it. */
+interface Original {
+  readonly path: string;
+  readonly origin: Origin;
+  readonly bytes: Buffer;
+}
+
+/** The files from the registry's packages. Throws unless the packages and the files have the hashes of the tables. */
+function fetchOriginals(): Original[] {
+  const byPackage = Map.groupBy(vendored(), ({ origin }) => origin.package);
+  return [...byPackage.values()].flatMap((files) => {
+    const temporary = mkdtempSync(join(tmpdir(), "larder-vendor-"));
+    try {
+      return files.map(({ folder, origin }, index) => {
+        if (index === 0) fetchPackage(origin, temporary);
+        return { path: join(folder, origin.file), origin, bytes: readPacked(origin, temporary) };
+      });
+    } finally {
+      rmSync(temporary, { recursive: true, force: true });
+    }
+  });
+}
+
+const TARBALL = "package.tgz";
+
+function fetchPackage(origin: Origin, folder: string): void {
+  const output = execFileSync("npm", ["pack", origin.package, "--json", "--pack-destination", folder], {
+    encoding: "utf8",
+    stdio: ["ignore", "pipe", "inherit"],
+  });
+  const [packed] = JSON.parse(output) as { filename: string; integrity: string }[];
+  if (packed?.integrity !== origin.integrity)
+    throw new Error(`${origin.package} has the integrity ${packed?.integrity}, and the table has ${origin.integrity}`);
+  renameSync(join(folder, packed.filename), join(folder, TARBALL));
+}
+
+function readPacked(origin: Origin, folder: string): Buffer {
+  const tarball = join(folder, TARBALL);
+  const bytes = execFileSync("tar", ["-xzOf", tarball, `package/${origin.path}`], { maxBuffer: FILE_BYTES_MAX });
+  const sha256 = sha256Of(bytes);
+  if (sha256 !== origin.sha256)
+    throw new Error(
+      `${origin.path} of ${origin.package} has the SHA-256 ${sha256}, and the table has ${origin.sha256}`,
+    );
+  return bytes;
 }
 
 const FILE_BYTES_MAX = 16 * 1024 * 1024;
 
 /** Compares all files with their packages. Throws at the first difference. */
 export function checkVendored(): void {
-  for (const { folder, origin } of vendored()) {
-    if (!fetchOriginal(origin).equals(readFileSync(join(folder, origin.file))))
-      throw new Error(`${join(folder, origin.file)} differs from ${origin.path} of ${origin.package}`);
+  for (const { path, origin, bytes } of fetchOriginals()) {
+    if (!bytes.equals(readFileSync(path))) throw new Error(`${path} differs from ${origin.path} of ${origin.package}`);
     console.log(`${origin.file} is ${origin.path} of ${origin.package}`);
   }
 }
 
 function replaceVendored(): void {
-  for (const { folder, origin } of vendored()) {
-    writeFileSync(join(folder, origin.file), fetchOriginal(origin));
+  for (const { path, origin, bytes } of fetchOriginals()) {
+    writeFileSync(path, bytes);
     console.log(`wrote ${origin.file} from ${origin.package}`);
   }
 }

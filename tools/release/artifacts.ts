@@ -85,11 +85,16 @@ export function licensedParts(): readonly Licensed[] {
       licence: licenceIn(join(path, "package.json")),
       text: licenceText(path),
     }));
-  const files = vendored().map(({ folder, origin }) => ({
-    name: `${origin.file}, from ${origin.package}`,
-    licence: origin.licence,
-    text: licenceText(folder),
-  }));
+  // The files of a folder are from one package, under one licence.
+  const files = [...Map.groupBy(vendored(), ({ folder }) => folder)].flatMap(([folder, [first, ...others]]) => {
+    if (first === undefined) return [];
+    const names = [first, ...others].map(({ origin }) => origin.file).join(", ");
+    return {
+      name: `${names}, from ${first.origin.package}`,
+      licence: first.origin.licence,
+      text: licenceText(folder),
+    };
+  });
   return [own, ...installed, ...files];
 }
 

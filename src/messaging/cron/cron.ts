@@ -19,7 +19,7 @@
  * `@every` counts from the given time, as in robfig/cron: whole seconds, from one minute to 366 days. It is the only
  * form whose next time depends on the last one, so the caller must store that.
  */
-import { parseGoDurationMs } from "../../kernel/duration.ts";
+import { parseGoDurationMs } from "../../kernel/text/duration.ts";
 import { nextMatchMs } from "./calendar.ts";
 import { type CronFields, InvalidCron, parseFields } from "./fields.ts";
 import { findZone, utc, type Zone } from "./zone.ts";

@@ -11,7 +11,7 @@
  *     it: the usual backoff applies.
  * (2) A wait is never shorter than the requested one: fractions of a ms are rounded up.
  */
-import { parseDecimal, parseGoDurationMs } from "../../kernel/duration.ts";
+import { parseDecimal, parseGoDurationMs } from "../../kernel/text/duration.ts";
 import { parseHttpDateMs } from "../options/http-date.ts";
 
 interface Source {

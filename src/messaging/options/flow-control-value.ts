@@ -7,7 +7,7 @@
  * Parts in any order, each once, separated by commas; blanks around commas and equal signs do not count. `period` is a
  * duration with units s, m, h, d, or a number of seconds. `ratePerSecond=n` is an old form of `rate=n, period=1s`.
  */
-import { parseDurationMs } from "../../kernel/duration.ts";
+import { parseDurationMs } from "../../kernel/text/duration.ts";
 
 export interface FlowControlLimits {
   /** Calls at the same time. */

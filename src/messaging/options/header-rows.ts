@@ -6,7 +6,7 @@
  * Names carry no prefix here and are in lower case. `edge/` strips `Service-`
  * and its alias `Upstash-`, and folds query parameters into the same names.
  */
-import { parseDecimal, parseDurationMs } from "../../kernel/duration.ts";
+import { parseDecimal, parseDurationMs } from "../../kernel/text/duration.ts";
 import { parseCron } from "../cron/cron.ts";
 import { InvalidCron } from "../cron/fields.ts";
 import { badRequest, type MessagingFailure, quotaExceeded } from "../failure.ts";

@@ -4,9 +4,10 @@
  * (1) The frame that removes a waiter also adds the result to the run, so exactly
  *     one of event and time-out wins.
  */
-import { parseDurationMs } from "../../kernel/duration.ts";
+
 import { JsonTooLarge, parseJson } from "../../kernel/json/document.ts";
 import { jsonText } from "../../kernel/json/text.ts";
+import { parseDurationMs } from "../../kernel/text/duration.ts";
 import type { Notified, WaitRequest } from "../api.ts";
 import { badRequest, quotaExceeded } from "../failure.ts";
 import type { MessagingLimits } from "../limits.ts";

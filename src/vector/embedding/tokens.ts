@@ -3,7 +3,7 @@
  * with every document permanently, so the result for a text must never change:
  * otherwise old documents would no longer be found.
  */
-import { stemOf } from "./porter2.ts";
+import { stemOf } from "../../kernel/text/porter2.ts";
 import { stopWords } from "./stop-words.ts";
 
 /** Letters, marks and digits of any script; an apostrophe belongs to a word that continues after it. */
