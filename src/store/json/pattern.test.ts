@@ -49,6 +49,8 @@ test("a pattern matches a part of a text, or the whole text", () => {
     ["[\\p{N}x]+", "x٣", true, true],
     ["(?i)straße", "STRAße", true, true],
     ["(?i)[a-f]+", "AbCdEf", true, true],
+    ["(?i)\\p{Lu}+", "aB", true, true],
+    ["(?i)\\P{Lu}", "aB", false, false],
     ["(?:ab)+", "abab", true, true],
     [".", "😀", true, true],
     ["(a*)*b", "b", true, true],

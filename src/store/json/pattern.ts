@@ -274,7 +274,9 @@ class PatternReader {
     while (!this.isAtEnd && this.#next !== "}") name += this.#pass();
     const test = categories.get(name);
     if (test === undefined || !this.#take("}")) throw new PatternFailure("unknown category");
-    return (character) => test.test(character) !== isNegated;
+    if (!this.#ignoresCase) return (character) => test.test(character) !== isNegated;
+    // Texts are in lower case then, and each letter is also its capital.
+    return (character) => (test.test(character) || test.test(character.toUpperCase())) !== isNegated;
   }
 
   #escapedCharacter(): string {
