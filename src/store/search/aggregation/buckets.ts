@@ -1,0 +1,129 @@
+/** What all operators with buckets share: the chosen buckets of each owner, and the sub-aggregations in them. */
+import type { Bytes } from "../../../kernel/bytes.ts";
+import { map, type Reply } from "../../reply/reply.ts";
+import { collectCells, type Keys, type Pairs } from "./keys.ts";
+import type { Cells } from "./ordinals.ts";
+import type { Aggregation, Group, Members, Metric, Outcome, Plan, Run } from "./plan.ts";
+
+/** The cell of a bucket that no document is in. */
+export const NO_CELL = -1;
+
+/** A bucket of an answer. */
+export interface Bucket {
+  readonly cell: number;
+  /** Its name in a keyed answer. */
+  readonly name: Bytes;
+  /** What it says before its sub-aggregations: key, docCount, … */
+  readonly members: Members;
+}
+
+/** The buckets of one owner, and the members after them. */
+export interface Chosen {
+  readonly buckets: readonly Bucket[];
+  readonly after?: Members;
+}
+
+/** One run of an operator: its keys, and how it makes buckets of cells. */
+export interface Bucketing {
+  readonly keys: Keys;
+  /** Chooses and orders the buckets of an owner, whose cells are in the order of their first occurrence. */
+  readonly choose: (own: Uint32Array, cells: Cells, metricOf: MetricOfCell) => Chosen;
+}
+
+/** A metric of the sub-aggregation that orders the buckets. */
+export type MetricOfCell = (cell: number) => Metric;
+
+/** The metric that orders buckets. */
+export interface MetricOrder {
+  readonly aggregation: Aggregation;
+  readonly metric: Bytes;
+}
+
+export interface BucketOptions {
+  readonly isKeyed: boolean;
+  readonly subAggregations: readonly Aggregation[];
+  /** Undefined: no sub-aggregation orders the buckets. */
+  readonly order?: MetricOrder | undefined;
+}
+
+/** A plan with buckets. `begin` makes the keys for one run. */
+export function planBuckets(begin: (run: Run) => Bucketing, options: BucketOptions): Plan {
+  return { run: (group, run) => runBuckets(begin(run), { group, run, options }) };
+}
+
+interface Context {
+  readonly group: Group;
+  readonly run: Run;
+  readonly options: BucketOptions;
+}
+
+function runBuckets({ keys, choose }: Bucketing, { group, run, options }: Context): Outcome {
+  const { isKeyed, subAggregations, order } = options;
+  const { cells, pairs } = collectCells(group, run, { keys, keepsPairs: subAggregations.length > 0 });
+  const ordering = order === undefined ? undefined : order.aggregation.plan.run(allCells(cells, pairs), run);
+  const metricOf: MetricOfCell = (cell) => ordering?.metricOf?.(cell, order?.metric ?? "") ?? null;
+
+  const cellsOf = cells.byOwner(group.ownerCount);
+  const chosen: Chosen[] = [];
+  for (let owner = 0; owner < group.ownerCount; owner += 1) {
+    const choice = choose(cellsOf(owner), cells, metricOf);
+    // Those of the empty owner are counted where they are shown.
+    if (owner !== group.emptyOwner) run.countBuckets(choice.buckets.length);
+    chosen.push(choice);
+  }
+
+  const { below, ownerOf } = keptCells({ chosen, cells, pairs });
+  const outcomes = subAggregations.map((aggregation) => {
+    const isOrdering = ordering !== undefined && aggregation === order?.aggregation;
+    const outcome = isOrdering ? ordering : aggregation.plan.run(below, run);
+    const emptyOwner = isOrdering ? cells.count : below.emptyOwner;
+    return { alias: aggregation.alias, outcome, ownerOf: isOrdering ? sameCell : ownerOf, emptyOwner };
+  });
+
+  const replyOf = ({ cell, members }: Bucket): Reply => {
+    const results = outcomes.map(({ alias, outcome, ownerOf, emptyOwner }) => {
+      const owner = cell === NO_CELL ? (emptyOwner as number) : ownerOf(cell);
+      return [alias, map(outcome.membersOf(owner))] as const;
+    });
+    return map([...members, ...results]);
+  };
+
+  return {
+    membersOf: (owner) => {
+      const { buckets, after } = chosen[owner] as Chosen;
+      if (owner === group.emptyOwner) run.countBuckets(buckets.length);
+      const replies = isKeyed
+        ? map(buckets.map((bucket) => [bucket.name, replyOf(bucket)] as const))
+        : buckets.map(replyOf);
+      return [["buckets", replies], ...(after ?? [])];
+    },
+  };
+}
+
+const sameCell = (cell: number): number => cell;
+
+/** The group of all cells, for a sub-aggregation that orders them. */
+function allCells(cells: Cells, { documents, cells: owners }: Pairs): Group {
+  return { documents, owners, ownerCount: cells.count + 1, emptyOwner: cells.count };
+}
+
+/** The group of the chosen cells, and the owner in it of each. Changes the pairs. */
+function keptCells({ chosen, cells, pairs }: { chosen: readonly Chosen[]; cells: Cells; pairs: Pairs }): {
+  below: Group;
+  ownerOf: (cell: number) => number;
+} {
+  /** By cell: its owner plus one; 0: it was not chosen. */
+  const owners = new Uint32Array(cells.count);
+  let keptCount = 0;
+  for (const { buckets } of chosen)
+    for (const { cell } of buckets) {
+      if (cell === NO_CELL) continue;
+      keptCount += 1;
+      owners[cell] = keptCount;
+    }
+  pairs.keep(owners);
+  return {
+    below: { documents: pairs.documents, owners: pairs.cells, ownerCount: keptCount + 1, emptyOwner: keptCount },
+    ownerOf: (cell) => (owners[cell] as number) - 1,
+  };
+}
