@@ -127,7 +127,7 @@ test("A-19: refuses a snapshot with any byte flipped, missing or added, and name
   newer.writeUInt32LE(7, 8);
   const copy = disk.restarted({ seed: 1 });
   copy.put(SNAPSHOT, newer);
-  await assert.rejects(readOn(copy), new NewerFormat(SNAPSHOT, 7, 1));
+  await assert.rejects(readOn(copy), new NewerFormat(SNAPSHOT, 7, 2));
 });
 
 test("names the missing segment after a snapshot", async () => {

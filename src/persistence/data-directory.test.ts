@@ -21,7 +21,7 @@ test("a new directory gets a format file and one directory for each area, all du
   await prepareDataDirectory(disk, "/data", AREAS);
 
   const crashed = disk.afterPowerCut(seededRandom(1));
-  assert.equal(crashed.bytesOf("/data/format").toString(), "larder data directory, format 1\n");
+  assert.equal(crashed.bytesOf("/data/format").toString(), "larder data directory, format 2\n");
   assert.deepEqual((await crashed.list("/data")).sort(), ["format", "messaging", "store"]);
   assert.equal(await checkDataDirectory(disk, "/data", AREAS), true);
   assert.equal(areaDirectory("/data", "store"), "/data/store");
@@ -71,11 +71,11 @@ test("refuses a newer format, a damaged format file and a missing one, and names
   const disk = await newDirectory();
   await prepareDataDirectory(disk, "/data", AREAS);
 
-  disk.put("/data/format", Buffer.from("larder data directory, format 2\n"));
-  await assert.rejects(checkDataDirectory(disk, "/data", AREAS), new NewerFormat("/data/format", 2, 1));
+  disk.put("/data/format", Buffer.from("larder data directory, format 3\n"));
+  await assert.rejects(checkDataDirectory(disk, "/data", AREAS), new NewerFormat("/data/format", 3, 2));
   assert.equal(
-    new NewerFormat("/data/format", 2, 1).message,
-    "/data/format has format 2, newer than format 1 of this version. Use a newer larder",
+    new NewerFormat("/data/format", 3, 2).message,
+    "/data/format has format 3, newer than format 2 of this version. Use a newer larder",
   );
   disk.put("/data/format", Buffer.from("larder data dire"));
   await assert.rejects(checkDataDirectory(disk, "/data", AREAS), DamagedData);

@@ -19,7 +19,7 @@ test("reports what a start would find, and changes nothing", async () => {
 
   assert.deepEqual(report, {
     area: "store",
-    format: 1,
+    format: 2,
     fault: undefined,
     snapshot: undefined,
     covered: [],

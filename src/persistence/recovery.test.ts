@@ -223,10 +223,10 @@ test("refuses a segment in the wrong place by name", async () => {
 test("refuses a newer format by name, even if the rest of the file differs", async () => {
   const { bytes } = await oneBatchEach();
   const newer = Buffer.from(bytes);
-  newer.writeUInt32LE(2, 8);
+  newer.writeUInt32LE(3, 8);
 
-  assert.deepEqual(await outcomeOf({ [FIRST]: newer }), new NewerFormat(FIRST, 2, 1));
-  assert.deepEqual(await outcomeOf({ [FIRST]: newer.subarray(0, 12) }), new NewerFormat(FIRST, 2, 1));
+  assert.deepEqual(await outcomeOf({ [FIRST]: newer }), new NewerFormat(FIRST, 3, 2));
+  assert.deepEqual(await outcomeOf({ [FIRST]: newer.subarray(0, 12) }), new NewerFormat(FIRST, 3, 2));
 });
 
 test("recovered frames are durable before recovery returns", async () => {

@@ -223,8 +223,8 @@ test("a backup whose area has another end, or that names an unknown directory, r
   await assert.rejects(restore(disk), new UnusableBackup(BACKUP, "it has an unknown directory: secrets"));
   await write({}, SOURCES.slice(1));
   await assert.rejects(restore(disk), new UnusableBackup(BACKUP, "it has no format file"));
-  await write({ dataFormat: 2 });
-  await assert.rejects(verify(disk), new NewerFormat(BACKUP, 2, 1));
+  await write({ dataFormat: 3 });
+  await assert.rejects(verify(disk), new NewerFormat(BACKUP, 3, 2));
   assert.deepEqual(await disk.list("/new"), []);
 });
 

@@ -28,7 +28,8 @@
 import { DamagedData, NewerFormat, WrongFile } from "../errors.ts";
 import { crc32 } from "./checksum.ts";
 
-export const FORMAT = 1;
+/** 2: records of search indexes. This version reads 1 too, and writes 2. */
+export const FORMAT = 2;
 
 export type FileKind = "segment" | "snapshot";
 
