@@ -91,6 +91,7 @@ export const aclCategories = [
   "scripting",
   // Ours.
   "json",
+  "search",
 ] as const;
 
 export type AclCategory = (typeof aclCategories)[number];
@@ -163,6 +164,13 @@ export interface RowFacts {
    * long one as a Buffer beside the other words (`RequestWithValue`).
    */
   readonly valueAt?: number;
+  /** For a command that writes: true if its keys may be search indexes; others are refused (search/protection.ts). */
+  readonly takesIndexes?: boolean;
+  /**
+   * For a command whose first word is a search index: it waits while the index is rebuilt after a start, or for the end
+   * of any scan.
+   */
+  readonly waitsForIndex?: "rebuilt" | "scanned";
   /** CLIENT CACHING still applies to the command after this one. */
   readonly keepsCaching?: boolean;
   /** For a quick command: true if it may take long with these words. */
@@ -207,5 +215,9 @@ export interface CommandFacts extends RowFacts {
   readonly isShownToMonitors: boolean;
   /** True if a script may call it. */
   readonly isForScripts: boolean;
+  /** For a command that may not change search indexes: the index of its only key, or `SEVERAL_KEYS`; else 0. */
+  readonly protectedKeyAt: number;
   readonly subcommandByName: ReadonlyMap<string, CommandFacts> | undefined;
 }
+
+export const SEVERAL_KEYS = -1;

@@ -22,6 +22,7 @@ import type { Tracking } from "./observe/tracking/tracking.ts";
 import type { Reply } from "./reply/reply.ts";
 import type { ScriptHost } from "./scripting/redis-functions.ts";
 import type { Scripts } from "./scripting/scripts.ts";
+import type { SearchUpkeep } from "./search/upkeep/search-upkeep.ts";
 import type { Pause, SessionFigures } from "./session/session-figures.ts";
 import type { Waiters } from "./session/waiters.ts";
 
@@ -154,6 +155,8 @@ export interface ScriptRunner {
   /** Why the running unit of work may write nothing, or undefined. */
   readonly journalRefusal: string | undefined;
   readonly memory: MemoryAccount;
+  /** True while a transaction runs, or a script that may write. */
+  readonly runsUnit: boolean;
   /**
    * Runs a script for the caller of the running command, within the running unit of work: its commands see the earlier
    * changes of the unit, and their changes are part of the same frame.
@@ -190,6 +193,8 @@ export interface SettingsHost {
 
 export interface CommandHost extends CommandRegister, ScriptRunner, ClientHost, SettingsHost {
   readonly keyspace: Keyspace;
+  /** The search indexes. */
+  readonly search: SearchUpkeep;
   readonly context: StoreFacts;
   readonly users: Users;
   /** Whether a user of this name may log in. */

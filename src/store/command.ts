@@ -7,7 +7,7 @@
 import { assert } from "../kernel/assert.ts";
 import { type Bytes, upperCase } from "../kernel/bytes.ts";
 import type { Random } from "../kernel/random.ts";
-import type { CommandFacts, Flag, KeyPositions, RowFacts } from "./command-facts.ts";
+import { type CommandFacts, type Flag, type KeyPositions, type RowFacts, SEVERAL_KEYS } from "./command-facts.ts";
 import type { CommandHost } from "./command-host.ts";
 import { keyUsesOf } from "./commands/command-keys.ts";
 import type { RedisCompat } from "./commands/redis-compat.ts";
@@ -88,6 +88,8 @@ const factsOfRows: object = {
   shownWords: undefined,
   isQuick: undefined,
   valueAt: undefined,
+  takesIndexes: undefined,
+  waitsForIndex: undefined,
   keepsCaching: undefined,
   isLongWith: undefined,
   runInSession: undefined,
@@ -138,8 +140,14 @@ function register(familyName: string, row: Row, containerName: string): Command 
     isShownToMonitors: !has("admin") && !has("skip_monitor"),
     // A script has no connection. Blocking commands reply at once there, and publishing (SPUBLISH) needs none.
     isForScripts: !has("noscript") && (!has("tcp-only") || has("blocking") || has("pubsub")),
+    protectedKeyAt: has("write") && row.takesIndexes !== true ? onlyKeyAt(row.keys) : 0,
     subcommandByName: subcommands && new Map(subcommands.map((sub) => [sub.name, sub])),
   };
+}
+
+function onlyKeyAt({ first, last, countAt, after, stored }: KeyPositions): number {
+  if (countAt !== undefined || after !== undefined || stored !== undefined) return SEVERAL_KEYS;
+  return first === last ? first : SEVERAL_KEYS;
 }
 
 /**
@@ -198,6 +206,11 @@ export class Call {
   get mayReadAllKeys(): boolean {
     const { user } = this.caller;
     return user.isUnrestricted || user.mayReadAllKeys(this.command, this.#words);
+  }
+
+  /** Whether the command is part of a transaction or a script. */
+  get isPartOfUnit(): boolean {
+    return this.#caller?.isScript === true || this.database.runsUnit;
   }
 
   get caller(): Caller {

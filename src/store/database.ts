@@ -64,18 +64,21 @@ import { asTheyAre, type ReplyPrinter } from "./reply/printer.ts";
 import { errorReply, later, type Reply } from "./reply/reply.ts";
 import { ScriptCommands } from "./scripting/script-commands.ts";
 import { Scripts } from "./scripting/scripts.ts";
+import { checkIndexKeys } from "./search/protection.ts";
+import { SearchUpkeep } from "./search/upkeep/search-upkeep.ts";
 import { AtomicUnits } from "./session/atomic-units.ts";
 import type { Caller } from "./session/caller.ts";
 import { type DenialPlace, logDenial, logFailedLogin, refusalOf } from "./session/denials.ts";
 import type { SessionHost } from "./session/host.ts";
 import { Pipeline, type PipelineUnits } from "./session/pipeline.ts";
 import { Quota } from "./session/quota.ts";
+import { RequestWaits } from "./session/request-waits.ts";
 import type { Session } from "./session/session.ts";
 import { Sessions } from "./session/sessions.ts";
+import type { StoreContext } from "./session/store-context.ts";
 import { type QueuedCommand, sizeRefusalOf } from "./session/transaction.ts";
 import { UnitFrames } from "./session/unit-frames.ts";
 import { Waiters } from "./session/waiters.ts";
-import type { StoreContext } from "./store-context.ts";
 
 /** The kind of unit of a transaction over HTTP, as of EXEC over TCP. */
 const TRANSACTION = findCommand("EXEC")?.number ?? NO_COMMAND;
@@ -114,8 +117,12 @@ export class Database implements SessionHost {
   readonly monitors: Monitors;
   /** Observers of changes of keys. */
   readonly observers: KeyObservers;
+  /** The search indexes. */
+  readonly search: SearchUpkeep;
   /** Clients that cache keys. */
   readonly tracking: Tracking;
+  /** Requests that must wait before they run. */
+  readonly waits: RequestWaits;
   /** Clients whose command waits for a key. */
   readonly waiters: Waiters;
   /** The users of the database, in addition to its tokens. */
@@ -166,7 +173,6 @@ export class Database implements SessionHost {
     const memory = context.memoryOf(name);
     this.memory = context.openAccount(name);
     this.keyspace = new Keyspace({ number, frame, hashSeed, startedAtMs, random, expiry, memory });
-    this.#eviction = new Eviction({ keyspace: this.keyspace, clock: clock.real, random });
     this.#call = new Call({ keyspace: this.keyspace, database: this, random: context.random });
     this.#scriptCall = new Call({ keyspace: this.keyspace, database: this, random: context.random });
     this.scripts = new Scripts({ databaseNumber: number, interpreter: context.interpreter });
@@ -178,10 +184,14 @@ export class Database implements SessionHost {
     this.pubsub = new PubSub(this.#pushes);
     this.monitors = new Monitors(this.#pushes);
     this.observers = new KeyObservers(this.keyspace);
+    this.search = new SearchUpkeep(this.keyspace, this.observers);
+    const { keyspace, search } = this;
+    this.#eviction = new Eviction({ keyspace, clock: clock.real, random, evicted: (key) => search.remove(key) });
+    this.waits = new RequestWaits(this, { findCommand, numberOf });
     this.waiters = new Waiters({
       keyspace: this.keyspace,
       clock,
-      runUnit: this.#runUnit,
+      runUnit: this.runUnit,
       ended: (run, reply, time) => noteUnblocked(this, { run, reply, time }),
     });
     this.sessions = new Sessions(clock);
@@ -200,15 +210,15 @@ export class Database implements SessionHost {
     printer: ReplyPrinter<Printed>,
   ): Printed | Promise<Printed> {
     // A closure only if it must wait: it costs a hundredth of a short command.
-    if (!this.turn.hasHeavy || !this.mustWait(request)) return this.#printUnit(caller, request, printer);
-    return this.turn.next(HEAVY_AND_FIRST).then(() => this.#printUnit(caller, request, printer));
+    if (!this.waits.areLikely || !this.waits.mustWait(request)) return this.#printUnit(caller, request, printer);
+    return this.turn.next(HEAVY_AND_FIRST).then(() => this.printCommand(caller, request, printer));
   }
 
   /** As `printCommand`, with a long value that is not a string. */
   printWithValue<P>(caller: Caller, { words, value }: RequestWithValue, printer: ReplyPrinter<P>): P | Promise<P> {
     const print = (): P | Promise<P> => this.#printUnit(caller, words, printer);
     const run = (): P | Promise<P> => this.#call.value.during(value, print);
-    return this.turn.hasHeavy && this.mustWait(words) ? this.turn.next(HEAVY_AND_FIRST).then(run) : run();
+    return this.waits.areLikely && this.waits.mustWait(words) ? this.turn.next(HEAVY_AND_FIRST).then(run) : run();
   }
 
   #printUnit<P>(caller: Caller, request: CommandRequest, printer: ReplyPrinter<P>): P | Promise<P> {
@@ -228,30 +238,6 @@ export class Database implements SessionHost {
     if (this.#lookedAtMs === this.keyspace.nowMs) this.#beginAtSameTime();
     else this.#begin();
     return this.#executeOne(caller, request);
-  }
-
-  /** Whether a request must wait because its command is expected to take long: with `isHeavy`, for its turn. */
-  mustWait(request: CommandRequest): boolean {
-    return this.turn.mustWaitFor(numberOf(request));
-  }
-
-  /** Whether the command is expected to take long. */
-  isHeavy(request: CommandRequest): boolean {
-    return this.turn.hasHeavy && this.turn.isHeavy(numberOf(request));
-  }
-
-  /** Runs a task that executes a request: now if the database may have the thread, else when its turn comes. */
-  runInTurn(request: CommandRequest, task: () => void): void {
-    const { turn } = this;
-    const isHeavy = this.isHeavy(request);
-    if (isHeavy || !turn.mayRun) {
-      turn.queue(task, { isHeavy });
-      return;
-    }
-    const clock = this.context.clock.real;
-    const startMs = clock.monotonicMs();
-    task();
-    turn.charge(clock.monotonicMs() - startMs);
   }
 
   /** When the last unit of work began, and when the clock was last read. */
@@ -484,6 +470,10 @@ export class Database implements SessionHost {
       keyspace.mayRemoveExpired = mayRemoveExpired;
       if (isCounted) this.#scriptMsLeft -= this.context.clock.threadCpuMs() - startMs;
     }
+  }
+
+  get runsUnit(): boolean {
+    return this.#atomic.isRunning && !this.#atomic.isAlone;
   }
 
   /** Sets the account to the memory that keys, values, scripts and tracked keys take now. */
@@ -739,7 +729,9 @@ export class Database implements SessionHost {
     const lookedAtMs = this.#lookedAtMs;
     const startMs = isTimed ? this.context.clock.real.monotonicMs() : lookedAtMs;
     let reply: Reply;
+    const { keyspace, search } = this;
     try {
+      if (keyspace.search.definitions.size > 0) checkIndexKeys(keyspace.search, command, request);
       const call = this.#call.prepare(caller, command, request);
       if (runInSession === undefined || session === undefined) reply = command.run(call);
       else {
@@ -756,6 +748,7 @@ export class Database implements SessionHost {
       if (error instanceof StoppedUnit && this.#atomic.isRunning && !this.#atomic.isAlone) throw error;
       reply = this.#answerError(error);
     }
+    if (search.isBehind) search.catchUp();
     if (isTimed || slowRuns.mustLook(command, request, reply)) {
       const tookMs = (isTimed ? this.context.clock.real.monotonicMs() : this.context.clock.nowMs()) - startMs;
       if (isTimed) counts.addTime(tookMs);
@@ -775,7 +768,8 @@ export class Database implements SessionHost {
     return reply;
   }
 
-  readonly #runUnit = (work: () => void): void => {
+  /** Runs a unit of work that no command requests, unless nothing may be written now. */
+  readonly runUnit = (work: () => void): void => {
     this.#begin();
     if (this.journalRefusal !== undefined) return;
     work();

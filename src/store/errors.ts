@@ -685,6 +685,9 @@ export const documentGrowsTooMuch = new CommandError("ERR command would add too 
 export const expectedString = new CommandError("ERR expected a JSON string");
 export const expectedNumber = new CommandError("ERR expected a JSON number");
 export const noDumpOfJson = new CommandError("ERR JSON documents have no DUMP format, use JSON.GET and JSON.SET");
+export const noDumpOfIndex = new CommandError(
+  "ERR search indexes have no DUMP format, use SEARCH.DESCRIBE and SEARCH.CREATE",
+);
 
 export function invalidPath(character: number, reason: string): CommandError {
   return new CommandError(`ERR Invalid JSON path at character ${character}: ${reason}`);

@@ -33,6 +33,7 @@ import { MemoryMeter } from "./memory/memory-meter.ts";
 import { defaultMemorySettings, evictionPolicies, type MemorySettings } from "./memory/memory-settings.ts";
 import type { UndoLog } from "./mutations/undo-log.ts";
 import { events, type KeyspaceEvent } from "./observe/keyspace-events.ts";
+import { SearchNames } from "./search/names.ts";
 import { Dictionary } from "./structures/dictionary.ts";
 import { HashValue } from "./values/hash.ts";
 import { ListValue } from "./values/list.ts";
@@ -60,6 +61,8 @@ export class Keyspace {
   readonly hashSeed: Uint8Array;
   /** The used memory without keys. */
   readonly emptyBytes: number;
+  /** The search indexes among the keys, and their aliases. */
+  readonly search = new SearchNames();
   /** The memory of the values. */
   readonly meter = new MemoryMeter();
   readonly #number: number;
@@ -182,7 +185,8 @@ export class Keyspace {
 
   /** The part of it without values. */
   get tableBytes(): number {
-    return this.entries.memoryBytes + this.expiries.memoryBytes + this.fieldExpiryKeys.memoryBytes;
+    const { entries, expiries, fieldExpiryKeys, search } = this;
+    return entries.memoryBytes + expiries.memoryBytes + fieldExpiryKeys.memoryBytes + search.aliasBytes;
   }
 
   /** The share of a key in it. The key must exist. */

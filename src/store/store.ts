@@ -23,7 +23,7 @@ import { applyRecords } from "./mutations/table.ts";
 import type { Reply } from "./reply/reply.ts";
 import { Interpreter, type LuaOptions } from "./scripting/scripts.ts";
 import { Session, type SessionOptions } from "./session/session.ts";
-import type { StoreContext } from "./store-context.ts";
+import type { StoreContext } from "./session/store-context.ts";
 
 export interface StoreOptions {
   /** Absent: nothing is stored. */
@@ -118,6 +118,7 @@ export class Store {
       reportBug: (error) => {
         if (frame.unitByteCount > 0) broken = error;
       },
+      isSound: () => broken === undefined,
       assertSound: () => {
         if (broken !== undefined)
           throw new Error("The store stopped: memory is ahead of the journal", { cause: broken });
@@ -254,7 +255,15 @@ export class Store {
 
   /** A snapshot of everything up to now begins. */
   snapshotBegan(): void {
+    // A snapshot is made of records, and the order of documents is only known here.
+    this.recordSearchOrders();
     for (const { activity } of this.#byName.values()) activity.beginSnapshot();
+  }
+
+  /** Records the order of the documents of search indexes, so that equal scores keep it: before a stop, for example. */
+  recordSearchOrders(): void {
+    if (!this.#context.isSound()) return;
+    for (const database of this.#byName.values()) database.runUnit(() => database.search.recordOrders());
   }
 
   snapshotEnded(isWritten: boolean): void {
@@ -267,6 +276,20 @@ export class Store {
     const housekeeping = turns.tenant("store", HOUSEKEEPING);
     let cancel = (): void => {};
     let isStopped = false;
+    let isIndexing = false;
+    // Each database with a backlog gets a slice, again and again, in turn with all other work of the thread.
+    const index = (after = -1): void => {
+      const waiting = isIndexing ? [] : this.databases.filter(({ search }) => search.hasBacklog);
+      const next = waiting.find(({ number }) => number > after) ?? waiting[0];
+      if (next === undefined) return;
+      isIndexing = true;
+      housekeeping.queue(() => {
+        isIndexing = false;
+        if (isStopped) return;
+        if (this.#byNumber.get(next.number) === next) indexSome(next, clock.real);
+        index(next.number);
+      });
+    };
     const sweepFrom = (databases: readonly Database[], first: number): void => {
       if (isStopped) return;
       const startMs = clock.real.monotonicMs();
@@ -281,7 +304,10 @@ export class Store {
       const hasBacklog = databases.some(({ isEvicting }) => isEvicting);
       cancel = clock.housekeep(hasBacklog ? EVICT_EVERY_MS : SWEEP_EVERY_MS, sweep);
     };
-    const sweep = (): void => sweepFrom(this.databases, 0);
+    const sweep = (): void => {
+      index();
+      sweepFrom(this.databases, 0);
+    };
     cancel = clock.housekeep(SWEEP_EVERY_MS, sweep);
     return () => {
       isStopped = true;
@@ -306,4 +332,13 @@ export class Store {
     this.#byNumber.delete(number);
     this.#byName.delete(database.name);
   }
+}
+
+/** Indexes what has changed, for a short time. It needs no unit of work, since nothing of it is recorded. */
+function indexSome(database: Database, clock: Clock): void {
+  if (!database.search.hasBacklog) return;
+  const startMs = clock.monotonicMs();
+  database.search.runSlice();
+  database.countMemory();
+  database.turn.charge(clock.monotonicMs() - startMs);
 }

@@ -22,6 +22,12 @@ const written: readonly SourceEntry[] = [
   { key: "k\xc3\xa9", atMs: 5_000, value: { kind: "document", text: '{"a":"\xc3\xa9"}' } },
   { key: "\xff\n", atMs: undefined, value: { kind: "dump", payload: Buffer.from("\x18\x00\xff", "latin1") } },
   { key: "", atMs: undefined, value: { kind: "document", text: "1" } },
+  {
+    key: "index",
+    atMs: undefined,
+    value: { kind: "index", words: ["ON", "HASH", "PREFIX", "1", "", "SCHEMA", "\xff", "TEXT"], aliases: ["a", "b"] },
+  },
+  { key: "plain", atMs: undefined, value: { kind: "index", words: ["ON"], aliases: [] } },
 ];
 
 test("reads back written entries, from any line on", async () => {
@@ -35,7 +41,7 @@ test("names an invalid line with the reason", async () => {
   const rows: readonly (readonly [line: string, reason: string])[] = [
     ["{", "is not valid JSON"],
     ["1", "must have either key or keyBase64"],
-    ['{"key":"k"}', "must have either json or dumpBase64"],
+    ['{"key":"k"}', "must have one of json, dumpBase64 and searchBase64"],
     ['{"key":1,"json":"1"}', "has a key that is not a string"],
     ['{"key":"k","keyBase64":"aw==","json":"1"}', "must have either key or keyBase64"],
     ['{"key":"k","json":"1","expiresAtMs":"soon"}', "has an expiresAtMs that is not a time in ms"],

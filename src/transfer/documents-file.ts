@@ -1,19 +1,22 @@
 /**
  * The second file beside a Redis file (RDB), with values that a plain
- * redis-server cannot hold: JSON documents, and hashes whose fields expire. Each
- * has one line of JSON:
+ * redis-server cannot hold: JSON documents, hashes whose fields expire, and search
+ * indexes. Each has one line of JSON:
  *
  *     {"key":"user:1","expiresAtMs":1764000000000,"json":"{\"name\":\"Ada\"}"}
  *     {"keyBase64":"/w==","dumpBase64":"GAAA…"}
+ *     {"key":"users","searchBase64":"T04A…","aliasesBase64":""}
  *
  * A key is text if it is UTF-8; a hash is a payload of DUMP, for RESTORE of
- * larder or of Redis 7.4.
+ * larder or of Redis 7.4. The words of SEARCH.CREATE after the name, and the aliases of
+ * an index, have a zero byte between them, which only this file forbids in them.
  */
 
 import { isUtf8 } from "node:buffer";
 import { createReadStream } from "node:fs";
 import { type Bytes, bufferFrom, bytesFromText, textFromBytes } from "../kernel/bytes.ts";
 import { parseJsonText } from "../kernel/json/parse.ts";
+import { StartRefusal } from "../program/refusal.ts";
 import { type SourceEntry, sourceRefusal } from "./store/source.ts";
 
 /** The name of the second file. */
@@ -31,6 +34,8 @@ export function printDocument({ key, atMs, value }: SourceEntry): string {
       return JSON.stringify({ ...named, ...expiry, json: textFromBytes(value.text) });
     case "dump":
       return JSON.stringify({ ...named, ...expiry, dumpBase64: value.payload.toString("base64") });
+    case "index":
+      return JSON.stringify({ ...named, searchBase64: joined(value.words), aliasesBase64: joined(value.aliases) });
     case "refused":
       throw new Error("refused entries are not written");
     default: {
@@ -65,20 +70,37 @@ function parseDocument(text: string, { path, line }: { path: string; line: numbe
     return field === undefined || typeof field === "string" ? field : wrong(`has a ${name} that is not a string`);
   };
   const [key, keyBase64] = [stringAt("key"), stringAt("keyBase64")];
-  const [json, dump] = [stringAt("json"), stringAt("dumpBase64")];
+  const [json, dump, search] = [stringAt("json"), stringAt("dumpBase64"), stringAt("searchBase64")];
+  const aliases = stringAt("aliasesBase64");
   const atMs = fields.get("expiresAtMs");
   if ((key === undefined) === (keyBase64 === undefined)) wrong("must have either key or keyBase64");
-  if ((json === undefined) === (dump === undefined)) wrong("must have either json or dumpBase64");
+  if ([json, dump, search].filter((field) => field !== undefined).length !== 1)
+    wrong("must have one of json, dumpBase64 and searchBase64");
   if (atMs !== undefined && !(typeof atMs === "number" && Number.isSafeInteger(atMs) && atMs > 0))
     wrong("has an expiresAtMs that is not a time in ms");
+  const parsed = (): SourceEntry["value"] => {
+    if (json !== undefined) return { kind: "document", text: bytesFromText(json) };
+    if (search === undefined) return { kind: "dump", payload: Buffer.from(dump ?? "", "base64") };
+    return { kind: "index", words: parted(search), aliases: parted(aliases ?? "") };
+  };
   return {
     key: key === undefined ? bytesOfBase64(keyBase64 ?? "") : bytesFromText(key),
     atMs: typeof atMs === "number" ? atMs : undefined,
-    value:
-      json === undefined
-        ? { kind: "dump", payload: Buffer.from(dump ?? "", "base64") }
-        : { kind: "document", text: bytesFromText(json) },
+    value: parsed(),
   };
+}
+
+const SEPARATOR = "\0";
+
+/** Words as base64. Throws a `StartRefusal` for one with a zero byte. */
+function joined(words: readonly Bytes[]): string {
+  if (words.some((word) => word.includes(SEPARATOR)))
+    throw new StartRefusal("a search index has a zero byte in its prefixes, fields or aliases, and cannot be exported");
+  return Buffer.from(words.join(SEPARATOR), "latin1").toString("base64");
+}
+
+function parted(base64: string): readonly Bytes[] {
+  return base64 === "" ? [] : bytesOfBase64(base64).split(SEPARATOR);
 }
 
 function bytesOfBase64(text: string): Bytes {

@@ -7,13 +7,16 @@ import * as edge from "../../src/edge/errors.ts";
 import { statusOf } from "../../src/edge/respond.ts";
 import * as vectorBodies from "../../src/edge/vector/failures.ts";
 import * as store from "../../src/store/errors.ts";
+import * as aggregations from "../../src/store/search/aggregation-errors.ts";
+import * as indexes from "../../src/store/search/index-errors.ts";
+import * as filters from "../../src/store/search/search-errors.ts";
 import type { Parts } from "../marks.ts";
 import { code, header, row } from "./table.ts";
 
 export const errorParts: Parts = {
   tables: {
     requests: () => [...header("status", "text"), ...edgeLines({ ...edge, ...vectorBodies })],
-    commands: () => [...header("text"), ...storeLines(store)],
+    commands: () => [...header("text"), ...storeLines({ ...store, ...indexes, ...filters, ...aggregations })],
   },
 };
 
@@ -28,6 +31,7 @@ const samples: Readonly<Record<string, readonly unknown[]>> = {
   noSuchArea: [["<prefixes>"]],
   tenantDescriptionRefused: ["<kind>", ["<problems>"]],
   ruleRefused: ["<rule>", "syntax"],
+  scoreWordUnknown: ["<option>", ["<choices>"]],
   listAtFault: ["<field>", { fault: "no number", index: "<index>" }, "<wanted>"],
 };
 

@@ -160,6 +160,7 @@ export class StoreService implements AreaService {
 
   async close(): Promise<void> {
     for (const stop of this.#stops) stop();
+    if (this.#isServing) this.#store.recordSearchOrders();
     await this.#context.persistence.close();
     // The thread may go on, with other shards.
     for (const { memory } of this.#store.databases) memory.close();

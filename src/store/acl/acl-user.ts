@@ -45,6 +45,10 @@ export class AclUser implements User {
     return !this.#isDeleted && this.#rights.mayReadAllKeys(command, words);
   }
 
+  mayReadPrefixes(command: CommandFacts, words: readonly Bytes[], prefixes: readonly Bytes[]): boolean {
+    return !this.#isDeleted && this.#rights.mayReadPrefixes(command, words, prefixes);
+  }
+
   mayKnow(key: Bytes): boolean {
     return !this.#isDeleted && this.#rights.mayKnow(key);
   }

@@ -10,6 +10,7 @@ export const defaultUser: User = {
   mayKeepFigures: true,
   refusalOf: () => undefined,
   mayReadAllKeys: () => true,
+  mayReadPrefixes: () => true,
   mayKnow: () => true,
 };
 
@@ -21,6 +22,8 @@ export const readOnlyUser: User = {
   refusalOf: (command, words) =>
     command.isForReadOnlyToken && command.isPowerfulWith?.(words) !== true ? undefined : noPermission(command.fullName),
   mayReadAllKeys: () => false,
+  // It may read every key whose name it knows, and an index shows those of the prefixes that its owner has chosen.
+  mayReadPrefixes: () => true,
   mayKnow: () => true,
 };
 

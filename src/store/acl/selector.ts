@@ -129,6 +129,19 @@ export class Selector {
     return this.#hasAllKeys || this.#keys.some(({ pattern, mayRead }) => mayRead && pattern === "*");
   }
 
+  /**
+   * Whether it may read every key with this prefix: one of its patterns is a beginning of the prefix and a star. The
+   * empty key, which no pattern matches, has the empty prefix only.
+   */
+  mayReadPrefix(prefix: Bytes): boolean {
+    if (this.#hasAllKeys) return true;
+    if (prefix === "") return false;
+    return this.#keys.some(({ pattern, mayRead }) => {
+      const beginning = mayRead ? beginningOf(pattern) : undefined;
+      return beginning !== undefined && prefix.startsWith(beginning);
+    });
+  }
+
   /** As ACL GETUSER prints them: rules, separated by spaces. */
   describeKeys(): Bytes {
     return this.#hasAllKeys ? "~*" : this.#keys.map(describePattern).join(" ");
@@ -205,6 +218,19 @@ const wordRules: ReadonlyMap<Bytes, (selector: Selector) => void> = new Map([
   ["nocommands", (selector: Selector) => selector.commands.setAll(false)],
   ["-@all", (selector: Selector) => selector.commands.setAll(false)],
 ]);
+
+/** What all keys that begin so match: of `user:*` it is `user:`. Undefined for another form of pattern. */
+function beginningOf(pattern: Bytes): Bytes | undefined {
+  let beginning = "";
+  for (let at = 0; at < pattern.length; at += 1) {
+    const character = pattern.charAt(at);
+    if (character === "*") return at === pattern.length - 1 ? beginning : undefined;
+    if (character === "?" || character === "[") return undefined;
+    if (character === "\\" && at + 1 < pattern.length) at += 1;
+    beginning += pattern.charAt(at);
+  }
+  return undefined;
+}
 
 /** `~*` is every key, while the pattern alone does not match the empty one. */
 function storedPattern(key: KeyPattern): Bytes {

@@ -138,6 +138,14 @@ export class UserRights {
     );
   }
 
+  /** Whether a selector that allows these words may read every key with one of these prefixes. */
+  mayReadPrefixes(command: CommandFacts, words: readonly Bytes[], prefixes: readonly Bytes[]): boolean {
+    return this.#selectors.some(
+      (selector) =>
+        prefixes.every((prefix) => selector.mayReadPrefix(prefix)) && selector.denialOf(command, words) === undefined,
+    );
+  }
+
   /** Whether a selector has any right to a key. */
   mayKnow(key: Bytes): boolean {
     return this.#selectors.some((selector) => selector.mayUse(key, looked));

@@ -18,6 +18,11 @@ export interface User {
   refusalOf(command: CommandFacts, words: readonly Bytes[]): CommandError | undefined;
   /** Whether a command with these words may read keys that no word names, as BY and GET of SORT do. */
   mayReadAllKeys(command: CommandFacts, words: readonly Bytes[]): boolean;
+  /**
+   * Whether a command with these words may read every key that begins with one of these prefixes: for indexes, whose
+   * answers have keys that no word names.
+   */
+  mayReadPrefixes(command: CommandFacts, words: readonly Bytes[], prefixes: readonly Bytes[]): boolean;
   /** Whether it has any right to a key of this name. */
   mayKnow(key: Bytes): boolean;
 }

@@ -43,6 +43,7 @@ export const genericCommands = family("generic", [
     flags: ["write"],
     keys: allKeys,
     keyUses: [removed],
+    takesIndexes: true,
     run: remove,
   },
   dumpRow,
@@ -155,6 +156,7 @@ export const genericCommands = family("generic", [
     flags: ["write", "fast"],
     keys: allKeys,
     keyUses: [removed],
+    takesIndexes: true,
     run: remove,
   },
   {

@@ -64,6 +64,8 @@ const READ_ONLY: readonly string[] = [
   ...["pfcount"],
   ...["json.arrindex", "json.arrlen", "json.get", "json.mget", "json.objkeys", "json.objlen", "json.resp"],
   ...["json.strlen", "json.type"],
+  ...["search.aggregate", "search.count", "search.describe", "search.listaliases", "search.listindexes"],
+  ...["search.query", "search.waitindexing"],
   ...["xinfo|consumers", "xinfo|groups", "xinfo|stream", "xlen", "xpending", "xrange", "xread", "xrevrange"],
   ...["bitcount", "bitfield_ro", "bitpos", "getbit"],
   ...["hexpiretime", "hpexpiretime", "hpttl", "httl"],

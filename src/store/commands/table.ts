@@ -15,6 +15,7 @@ import { listCommands } from "./list.ts";
 import { listBlockingCommands } from "./list-blocking.ts";
 import { pubsubCommands } from "./pubsub.ts";
 import { scriptingCommands } from "./scripting.ts";
+import { searchCommands } from "./search.ts";
 import { serverCommands } from "./server.ts";
 import { setCommands } from "./set.ts";
 import { sortedSetCommands } from "./sorted-set.ts";
@@ -38,6 +39,7 @@ export const commands: readonly Command[] = [
   ...geoCommands,
   ...hyperLogLogCommands,
   ...jsonCommands,
+  ...searchCommands,
   ...serverCommands,
   ...pubsubCommands,
   ...scriptingCommands,

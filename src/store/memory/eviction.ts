@@ -35,6 +35,7 @@ export class Eviction {
   readonly #keyspace: Keyspace;
   readonly #random: Random;
   readonly #clock: Clock;
+  readonly #evicted: (key: Bytes) => void;
   #policy: EvictionPolicy | undefined;
   /** The excess at the end of the last slice. */
   #excessBytes = Number.POSITIVE_INFINITY;
@@ -44,10 +45,12 @@ export class Eviction {
   readonly #keys: Bytes[] = [];
   readonly #merits: number[] = [];
 
-  constructor(options: { keyspace: Keyspace; random: Random; clock: Clock }) {
+  /** `evicted` is called after each eviction. */
+  constructor(options: { keyspace: Keyspace; random: Random; clock: Clock; evicted?: (key: Bytes) => void }) {
     this.#keyspace = options.keyspace;
     this.#random = options.random;
     this.#clock = options.clock;
+    this.#evicted = options.evicted ?? (() => {});
     this.settingsChanged();
   }
 
@@ -91,6 +94,7 @@ export class Eviction {
       const key = this.#pick();
       if (key === undefined) return false;
       evictKey(keyspace, key);
+      this.#evicted(key);
       const excessBytes = keyspace.usedBytes - bytesMax;
       if (excessBytes <= 0) {
         this.#excessBytes = 0;
@@ -110,14 +114,21 @@ export class Eviction {
     const policy = this.#policy;
     if (policy === undefined || policy.candidates === "none") return undefined;
     const table: Dictionary<unknown> = policy.candidates === "all" ? keyspace.entries : keyspace.expiries;
-    if (table.size === 0) return undefined;
-    if (policy.first === "any") return table.keyAt(this.#random.below(table.size));
+    const { search } = keyspace;
+    // Search indexes have no expiry, and are never evicted.
+    if (table.size <= (table === keyspace.entries ? search.definitions.size : 0)) return undefined;
+    if (policy.first === "any") {
+      for (;;) {
+        const key = table.keyAt(this.#random.below(table.size));
+        if (!search.definitions.has(key)) return key;
+      }
+    }
     for (;;) {
       this.#fillPool(table, policy);
       for (let key = this.#keys.pop(); key !== undefined; key = this.#keys.pop()) {
         const merit = this.#merits.pop() as number;
         const slot = table.find(key);
-        // The pool has just been filled, so its new candidates are not passed over, and the loops end.
+        // New candidates of the pool are not passed over, and not all keys are indexes, so the loops end.
         if (slot >= 0 && this.#meritOf(table, slot, policy) >= merit) return key;
       }
     }
@@ -125,9 +136,11 @@ export class Eviction {
 
   /** Samples some keys and keeps the best of them and of the pool. */
   #fillPool(table: Dictionary<unknown>, policy: EvictionPolicy): void {
+    const { definitions } = this.#keyspace.search;
     for (let left = Math.min(this.#keyspace.memory.samples, table.size); left > 0; left -= 1) {
       const slot = this.#random.below(table.size);
-      this.#offer(table.keyAt(slot), this.#meritOf(table, slot, policy));
+      const key = table.keyAt(slot);
+      if (definitions.size === 0 || !definitions.has(key)) this.#offer(key, this.#meritOf(table, slot, policy));
     }
   }
 

@@ -15,6 +15,7 @@ import type { FrameWriter } from "../../kernel/frame.ts";
 import type { Keyspace, KeyspaceUndo } from "../keyspace.ts";
 import { events } from "../observe/keyspace-events.ts";
 import { HashValue } from "../values/hash.ts";
+import { SearchDefinition } from "../values/search-definition.ts";
 import { StreamValue } from "../values/stream.ts";
 import type { Value } from "../values/table.ts";
 import { typeOf, valueBytesOf } from "../values/table.ts";
@@ -194,6 +195,7 @@ export function applyRemove(keyspace: Keyspace, key: Bytes): void {
   entries.removeAt(slot);
   // Notifies clients that wait in a group that the group was removed.
   if (value instanceof StreamValue) keyspace.onReady?.(key, value);
+  else if (value instanceof SearchDefinition) keyspace.search.removeDefinition(key);
 }
 
 function applyRename(keyspace: Keyspace, from: Bytes, to: Bytes): void {
@@ -264,6 +266,8 @@ function applyClear(keyspace: Keyspace): void {
   const { entries, expiries, fieldExpiryKeys, meter, undo } = keyspace;
   keyspace.onReady?.(undefined);
   if (undo !== undefined) pushClear(keyspace, undo);
+  const restoreNames = keyspace.search.clear();
+  undo?.push(0, restoreNames);
   meter.clear();
   entries.clear();
   expiries.clear();
@@ -289,7 +293,7 @@ export function inversesOfPut({ entries, meter }: Keyspace): SharedInverses<Valu
   };
 }
 
-function pushRemoval({ entries, meter }: Keyspace, undo: KeyspaceUndo, slot: number): void {
+function pushRemoval({ entries, meter, search }: Keyspace, undo: KeyspaceUndo, slot: number): void {
   const key = entries.keyAt(slot);
   const value = entries.valueAt(slot);
   const stamp = entries.stampAt(slot);
@@ -297,6 +301,7 @@ function pushRemoval({ entries, meter }: Keyspace, undo: KeyspaceUndo, slot: num
     entries.restoreAt(slot, key, value);
     entries.setStampAt(slot, stamp);
     meter.add(value);
+    if (value instanceof SearchDefinition) search.putDefinition(key, value);
   });
 }
 

@@ -17,6 +17,7 @@ import { setMutations } from "./set.ts";
 import { sortedSetMutations } from "./sorted-set.ts";
 import { settingMutations } from "./state/chosen-settings.ts";
 import { functionMutations } from "./state/functions.ts";
+import { aliasMutations, searchMutations } from "./state/search-indexes.ts";
 import { streamMutations } from "./stream.ts";
 import { streamGroupMutations } from "./stream-group.ts";
 import { stringMutations } from "./string.ts";
@@ -32,9 +33,15 @@ export const mutations: readonly Mutation[] = [
   ...jsonMutations,
   ...streamMutations,
   ...streamGroupMutations,
+  ...searchMutations,
 ];
 
-export const stateMutations: readonly StateMutation[] = [...functionMutations, ...userMutations, ...settingMutations];
+export const stateMutations: readonly StateMutation[] = [
+  ...functionMutations,
+  ...userMutations,
+  ...settingMutations,
+  ...aliasMutations,
+];
 
 const rows: readonly StateMutation[] = [
   ...mutations.map(({ code, name, apply }) => ({

@@ -5,6 +5,7 @@ import type { Keyspace } from "../keyspace.ts";
 import { HashValue } from "../values/hash.ts";
 import { JsonValue } from "../values/json.ts";
 import { ListValue } from "../values/list.ts";
+import { SearchDefinition } from "../values/search-definition.ts";
 import { SetValue } from "../values/set.ts";
 import { SortedSetValue } from "../values/sorted-set.ts";
 import { StreamValue } from "../values/stream.ts";
@@ -17,6 +18,7 @@ import { describeList } from "./list.ts";
 import type { Description } from "./mutation.ts";
 import { describeSet } from "./set.ts";
 import { describeSortedSet } from "./sorted-set.ts";
+import { describeDefinition } from "./state/search-indexes.ts";
 import { describeStream } from "./stream-group.ts";
 import { describeString } from "./string.ts";
 
@@ -42,6 +44,7 @@ export function describeValue({ key, value, record }: Description<Value>): void 
   else if (value instanceof SortedSetValue) describeSortedSet({ key, value, record });
   else if (value instanceof JsonValue) describeJson({ key, value, record });
   else if (value instanceof StreamValue) describeStream({ key, value, record });
+  else if (value instanceof SearchDefinition) describeDefinition({ key, value, record });
   else {
     const never: never = value;
     throw new Error(`a value without records: ${String(never)}`);

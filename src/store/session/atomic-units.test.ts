@@ -51,6 +51,9 @@ const before: readonly CommandRequest[] = [
   words("XGROUP CREATECONSUMER x g idle"),
   ["FUNCTION", "LOAD", LIBRARY],
   words("ACL SETUSER ann on >secret ~a* +get"),
+  // Without documents: their order, which is not undone, is in the content of the store.
+  words("SEARCH.CREATE index ON HASH PREFIX 1 none SCHEMA a TEXT b U64 FAST"),
+  words("SEARCH.ALIASADD alias index"),
 ];
 
 /** For each kind of record, units that write it. */
@@ -144,6 +147,13 @@ const units: Readonly<Record<string, readonly string[][]>> = {
   "171 delete-library": [["FUNCTION DELETE lib"]],
   "172 flush-libraries": [["FUNCTION FLUSH", `FUNCTION LOAD ${OTHER_LIBRARY}`]],
   "190 choose-setting": [["CONFIG SET notify-keyspace-events KEA slowlog-max-len 7", "CONFIG SET slowlog-max-len 8"]],
+  "200 put-search-definition": [
+    ["SEARCH.CREATE new ON STRING PREFIX 1 s SCHEMA a TEXT"],
+    ["DEL index", "SEARCH.CREATE index ON JSON PREFIX 1 j SCHEMA n U64", "SEARCH.COUNT index {}"],
+    ["FLUSHALL", "SEARCH.CREATE index ON HASH PREFIX 1 h SCHEMA a TEXT"],
+  ],
+  "202 put-search-alias": [["SEARCH.ALIASADD alias other"], ["SEARCH.ALIASADD new index", "FLUSHALL"]],
+  "203 remove-search-alias": [["SEARCH.ALIASDEL alias"]],
   "180 user": [["ACL SETUSER ann off"], ["ACL SETUSER bob on nopass", "ACL SETUSER ann +set"]],
   "181 user-deleted": [["ACL DELUSER ann"], ["ACL DELUSER ann", "ACL SETUSER ann on nopass"]],
   "182 user-token-secret": [["ACL GENTOKEN ann"]],
@@ -152,8 +162,8 @@ const units: Readonly<Record<string, readonly string[][]>> = {
 /** Records of these kinds are written when their time has come. */
 const lateRows: ReadonlySet<string> = new Set(["2 expire-key", "43 expire-field", "141 note-seen"]);
 const EVICTION_ROW = "8 evict-key";
-/** Kinds of record that no command writes any more. */
-const formerRows: readonly string[] = ["138 deliver-entries"];
+/** Kinds of record that no command writes any more, and those that come before a snapshot. */
+const formerRows: readonly string[] = ["138 deliver-entries", "201 put-search-order"];
 /** Written only for a whole value that comes as a dump. */
 const WHOLE_ROW = "104 open-large-sorted-set";
 

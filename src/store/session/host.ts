@@ -8,6 +8,7 @@ import type { KeyObservers } from "../observe/key-observers.ts";
 import type { Subscriber } from "../observe/pushes.ts";
 import type { Reply } from "../reply/reply.ts";
 import type { Caller } from "./caller.ts";
+import type { RequestWaits } from "./request-waits.ts";
 import type { Session } from "./session.ts";
 import type { Sessions } from "./sessions.ts";
 import type { QueuedCommand } from "./transaction.ts";
@@ -29,10 +30,8 @@ export interface SessionHost extends CommandHost {
   execute(caller: Caller, request: CommandRequest): Reply;
   /** As `execute`, right after another command: it may have the time of that one. */
   executeNext(caller: Caller, request: CommandRequest): Reply;
-  /** Whether a request must wait for its turn because its command is expected to take long. */
-  mustWait(request: CommandRequest): boolean;
-  /** Runs a task that executes a request: now if the database may have the thread, else when its turn comes. */
-  runInTurn(request: CommandRequest, task: () => void): void;
+  /** Requests that must wait before they run. */
+  readonly waits: RequestWaits;
   /** The command that a session may queue for a transaction, or why it may not. */
   admit(caller: Caller, request: CommandRequest): CommandFacts | CommandError;
   /** Why none of these commands may run now, as part of the running unit of work, which is that of EXEC. */

@@ -7,6 +7,7 @@ import { type Tenant, TURN_MS } from "../../kernel/turns.ts";
 import type { CommandRequest } from "../command-facts.ts";
 import type { ReplyPrinter } from "../reply/printer.ts";
 import type { Caller } from "./caller.ts";
+import type { RequestWaits } from "./request-waits.ts";
 import type { UnitFrames } from "./unit-frames.ts";
 
 /** After this many commands, or `TURN_MS`, a pipeline yields to other tenants. */
@@ -23,8 +24,7 @@ export interface PipelineHost {
   readonly frames: Pick<UnitFrames, "hold" | "release">;
   /** When the clock was last read. */
   readonly lookedAtMs: number;
-  mustWait(request: CommandRequest): boolean;
-  isHeavy(request: CommandRequest): boolean;
+  readonly waits: Pick<RequestWaits, "areLikely" | "mustWait" | "isHeavy">;
 }
 
 /** What runs the commands. */
@@ -74,7 +74,7 @@ export class Pipeline {
   }
 
   #runUntilTurn(): void {
-    const { turn, context } = this.#host;
+    const { waits, context } = this.#host;
     const clock = context.clock.real;
     const start = this.#doneCount;
     const end = Math.min(this.#requests.length, start + SLICE_COMMANDS_MAX);
@@ -84,7 +84,7 @@ export class Pipeline {
     while (this.#doneCount < end) {
       const index = this.#doneCount;
       const request = this.#requests[index] as CommandRequest;
-      if (turn.hasHeavy && this.#host.mustWait(request)) return;
+      if (waits.areLikely && waits.mustWait(request)) return;
       if ((index - start) % SLICE_COMMANDS_PER_LOOK > 0) {
         this.#units.beginAtSameTime();
       } else {
@@ -104,7 +104,9 @@ export class Pipeline {
 
   async #runRest(): Promise<void> {
     while (this.#doneCount < this.#requests.length) {
-      await this.#host.turn.next({ isHeavy: this.#host.isHeavy(this.#requests[this.#doneCount] as CommandRequest) });
+      await this.#host.turn.next({
+        isHeavy: this.#host.waits.isHeavy(this.#requests[this.#doneCount] as CommandRequest),
+      });
       this.#runSome();
     }
   }

@@ -138,12 +138,12 @@ export class Session implements Caller, ReplyTaker, TrackingClient {
     return this.#loggedIn?.database.turn;
   }
 
-  /** Whether a command must wait because it is expected to take long: with `isHeavy`, for its turn. */
+  /** Whether a command must wait before it runs: with `isHeavy`, for its turn. */
   mustWait(words: readonly Bytes[]): boolean {
     const database = this.#loggedIn?.database;
-    if (database === undefined || !database.turn.hasHeavy) return false;
+    if (database === undefined || !database.waits.areLikely) return false;
     const isQueued = this.transaction.isOpen && database.findCommand(words[0] ?? "")?.isUnqueued !== true;
-    return !isQueued && database.mustWait(words);
+    return !isQueued && database.waits.mustWait(words);
   }
 
   /** When the last unit of work of its database began, and when the clock was last read. */
@@ -410,7 +410,7 @@ export class Session implements Caller, ReplyTaker, TrackingClient {
       if (!this.#isWaiting && !this.#isClosed) this.peer.resume();
     };
     // Many sessions may have waited for the end of the pause.
-    this.#soon(() => this.database.runInTurn(words, goOn));
+    this.#soon(() => this.database.waits.runInTurn(words, goOn));
   }
 
   /** Computes `#isPlain` after a change: keeps (3). */

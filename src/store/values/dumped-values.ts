@@ -3,7 +3,7 @@
 import { assert } from "../../kernel/assert.ts";
 import type { Bytes } from "../../kernel/bytes.ts";
 import { TIME_MS_MAX } from "../../kernel/frame.ts";
-import { badDataFormat, noDumpOfJson } from "../errors.ts";
+import { badDataFormat, noDumpOfIndex, noDumpOfJson } from "../errors.ts";
 import type { DumpedHash } from "../structures/rdb/hash-payload.ts";
 import type { Dumped } from "../structures/rdb/payload.ts";
 import type { DumpedEntry, DumpedStream } from "../structures/rdb/stream-payload.ts";
@@ -11,6 +11,7 @@ import { ID_MAX, ID_MIN } from "../structures/stream-id.ts";
 import { HashValue } from "./hash.ts";
 import { JsonValue } from "./json.ts";
 import { ListValue } from "./list.ts";
+import { SearchDefinition } from "./search-definition.ts";
 import { SetValue } from "./set.ts";
 import { SortedSetValue } from "./sorted-set.ts";
 import { StreamValue } from "./stream.ts";
@@ -74,9 +75,13 @@ const dumpedTypes: readonly DumpedType<never, never>[] = [
   }),
 ];
 
-/** The value in the form of a dump. Throws `noDumpOfJson`: their format belongs to a module, and changes with it. */
+/**
+ * The value in the form of a dump. Throws `noDumpOfJson`: their format belongs to a module, and changes with it; and
+ * `noDumpOfIndex`.
+ */
 export function dumpedOf(value: Value): Dumped {
   if (value instanceof JsonValue) throw noDumpOfJson;
+  if (value instanceof SearchDefinition) throw noDumpOfIndex;
   const found = dumpedTypes.find(({ holds }) => holds(value));
   assert(found !== undefined, "every type of value has a form in dumps");
   return found.write(value as never);

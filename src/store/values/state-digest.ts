@@ -17,6 +17,7 @@ import { doubleOfRedis70 } from "../structures/numbers/redis-double.ts";
 import type { Dumped } from "../structures/rdb/payload.ts";
 import { dumpedOf } from "./dumped-values.ts";
 import { JsonValue } from "./json.ts";
+import { SearchDefinition } from "./search-definition.ts";
 import type { Value } from "./table.ts";
 
 /** Redis' numbers of types. */
@@ -29,7 +30,7 @@ const TYPE_NUMBERS: Readonly<Record<Dumped["kind"], number>> = {
   stream: 6,
 };
 
-/** Redis' number for all types of modules, including documents. */
+/** Redis' number for all types of modules, including documents; of search indexes too. */
 const MODULE_TYPE_NUMBER = 5;
 
 class Digest {
@@ -96,6 +97,11 @@ function mixValue(digest: Digest, value: Value, { expires }: { readonly expires:
     digest.mixNumber(MODULE_TYPE_NUMBER);
     digest.mix(textOfNode(value.root));
     if (expires) digest.add("!!expire!!");
+    return;
+  }
+  if (value instanceof SearchDefinition) {
+    digest.mixNumber(MODULE_TYPE_NUMBER);
+    digest.mix(JSON.stringify(value.definition));
     return;
   }
   const dumped = dumpedOf(value);

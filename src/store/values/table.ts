@@ -7,12 +7,21 @@ import { parseInteger } from "../structures/numbers/number-text.ts";
 import { HashValue } from "./hash.ts";
 import { JsonValue } from "./json.ts";
 import { ListValue } from "./list.ts";
+import { SearchDefinition } from "./search-definition.ts";
 import { SetValue } from "./set.ts";
 import { SortedSetValue } from "./sorted-set.ts";
 import { StreamValue } from "./stream.ts";
 import { isString, type StringValue } from "./string.ts";
 
-export type Value = StringValue | HashValue | ListValue | SetValue | SortedSetValue | JsonValue | StreamValue;
+export type Value =
+  | StringValue
+  | HashValue
+  | ListValue
+  | SetValue
+  | SortedSetValue
+  | JsonValue
+  | StreamValue
+  | SearchDefinition;
 
 export interface ValueType<V extends Value = Value> {
   /** As in TYPE. */
@@ -82,6 +91,14 @@ const jsonType: ValueType<JsonValue> = {
   copy: (value) => value.copy(),
 };
 
+const searchType: ValueType<SearchDefinition> = {
+  name: "search",
+  holds: (value) => value instanceof SearchDefinition,
+  encoding: () => "raw",
+  // No command copies an index, and a definition is immutable.
+  copy: ({ definition }) => new SearchDefinition(definition),
+};
+
 export const valueTypes: readonly Pick<ValueType, "name">[] = [
   stringType,
   hashType,
@@ -90,6 +107,7 @@ export const valueTypes: readonly Pick<ValueType, "name">[] = [
   sortedSetType,
   jsonType,
   streamType,
+  searchType,
 ];
 
 const typeByName = new Map(valueTypes.map((type) => [type.name, type]));

@@ -22,6 +22,7 @@ import {
   writePayload,
 } from "../../store/structures/rdb/mod.ts";
 import { ReplyError, type RespReply } from "../redis/replies.ts";
+import { readSearchIndex, SEARCH_TYPE } from "../store/search-index.ts";
 import type { SourceValue } from "../store/source.ts";
 
 export interface ValueReader {
@@ -59,6 +60,10 @@ export async function readValue(
     if (documentTypes.includes(type)) {
       const text = await ask(reader, ["JSON.GET", key]);
       return typeof text === "string" ? { kind: "document", text } : undefined;
+    }
+    if (type === SEARCH_TYPE) {
+      const index = await readSearchIndex(reader.send, key);
+      return index instanceof ReplyError ? { kind: "refused", reason: index.text } : index;
     }
     const read = readers.get(type);
     if (read === undefined) return { kind: "refused", reason: `there is no reader for values of type ${String(type)}` };

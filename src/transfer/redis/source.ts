@@ -7,6 +7,7 @@ import type { Bytes } from "../../kernel/bytes.ts";
 import type { Clock } from "../../kernel/clock.ts";
 import { CommandError, readLibraries } from "../../store/structures/rdb/mod.ts";
 import { documentTypes } from "../hosted/values.ts";
+import { readSearchIndex, SEARCH_TYPE } from "../store/search-index.ts";
 import {
   BATCH_BYTES,
   BATCH_KEYS,
@@ -120,6 +121,10 @@ export class RedisSource implements StoreSource {
     if (typeof dump === "string" && dump.charCodeAt(0) !== MODULE_VALUE)
       return { kind: "dump", payload: Buffer.from(dump, "latin1") };
     const [type = null] = await this.#redis.send([["TYPE", key]]);
+    if (type === SEARCH_TYPE) {
+      const index = await readSearchIndex((commands) => this.#redis.send(commands), key);
+      return index instanceof ReplyError ? { kind: "refused", reason: index.text } : index;
+    }
     if (!documentTypes.includes(type)) {
       const reason = dump instanceof ReplyError ? dump.text : `it is a value of a module, of type ${String(type)}`;
       return { kind: "refused", reason };

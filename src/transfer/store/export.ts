@@ -1,7 +1,7 @@
 /**
  * `larder export store <file.rdb>`: a database as a file that a plain
  * redis-server 7.0 loads. Values that such a server cannot hold (JSON documents,
- * hashes whose fields expire) go to a second file (`documents-file.ts`).
+ * hashes whose fields expire, search indexes) go to a second file (`documents-file.ts`).
  *
  * (1) SCAN returns each key once: it passes the space of hashes once, and a key's
  *     hash does not change. A repeated key would make the file useless.
@@ -22,6 +22,7 @@ import { RdbWriter } from "../redis/rdb-writer.ts";
 import { ReplyError, type RespReply } from "../redis/replies.ts";
 import { openTarget } from "../target.ts";
 import { StoreCalls } from "./calls.ts";
+import { readSearchIndex, SEARCH_TYPE } from "./search-index.ts";
 import type { SourceEntry } from "./source.ts";
 
 const FILE_MODE = 0o600;
@@ -44,7 +45,7 @@ export async function exportStore(call: CommandCall): Promise<0> {
     call.print(`${keyCount} keys written to ${place}, which redis-server 7.0 and later load`);
     if (documentCount > 0) {
       call.print(
-        `${documentCount} keys written to ${documentsPath(place)}: JSON documents and hashes whose fields expire, which a plain redis-server 7.0 cannot hold; larder import ${place} reads both files`,
+        `${documentCount} keys written to ${documentsPath(place)}: JSON documents, hashes whose fields expire and search indexes, which a plain redis-server 7.0 cannot hold; larder import ${place} reads both files`,
       );
     }
     return 0;
@@ -140,7 +141,16 @@ async function readKeys(calls: StoreCalls, keys: readonly Bytes[]): Promise<read
     if (typeof dump === "string") {
       entries.push({ key, atMs, value: { kind: "dump", payload: Buffer.from(dump, "latin1") } });
     } else if (dump instanceof ReplyError) {
-      const [text] = await calls.pipeline([["JSON.GET", key]]);
+      const [text = null, type] = await calls.pipeline([
+        ["JSON.GET", key],
+        ["TYPE", key],
+      ]);
+      if (type === SEARCH_TYPE) {
+        const index = await readSearchIndex((commands) => calls.pipeline(commands), key);
+        if (index instanceof ReplyError) throw new StartRefusal(`${JSON.stringify(key)}: ${index.text}`);
+        if (index !== undefined) entries.push({ key, atMs: undefined, value: index });
+        continue;
+      }
       // A value that is not a document is too large to be dumped.
       if (text instanceof ReplyError) throw new StartRefusal(`${JSON.stringify(key)}: ${dump.text}`);
       if (typeof text === "string") entries.push({ key, atMs, value: { kind: "document", text } });

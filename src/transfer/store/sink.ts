@@ -3,6 +3,7 @@
  * stored values with the source at once.
  *
  *     RESTORE, or JSON.SET for documents    in requests as large as the server accepts
+ *     SEARCH.CREATE for search indexes      and SEARCH.ALIASADD for their aliases
  *     DUMP and PEXPIRETIME, or JSON.GET     of every key of the batch; contents are compared, not encodings
  *
  * (1) An existing key is left unchanged unless everything is to be replaced. It
@@ -17,6 +18,7 @@ import { StartRefusal } from "../../program/refusal.ts";
 import { CommandError, writeLibraries } from "../../store/structures/rdb/mod.ts";
 import { printedBytes, ReplyError, type RespReply } from "../redis/replies.ts";
 import type { StoreCalls } from "./calls.ts";
+import { readSearchIndex, type SearchIndexValue } from "./search-index.ts";
 import type { SourceEntry } from "./source.ts";
 import { haveSameContent, isExpiredHash } from "./value-content.ts";
 
@@ -78,6 +80,7 @@ export class StoreSink {
     }
     await this.#storeDumps(left.flatMap((entry) => dumpOf(entry)));
     await this.#storeDocuments(left.flatMap((entry) => documentOf(entry)));
+    for (const { key, value } of left) if (value.kind === "index") await this.#storeIndex(key, value);
   }
 
   /** Stores libraries of functions one by one; resolves with how many are new, existed, or are refused. */
@@ -176,6 +179,31 @@ export class StoreSink {
       const isOver = hasExpired(entry, nowMs);
       this.#compared(entry, { isNew, isSame, isThere: text !== null, isOver, atMs: replies[2 * index + 1] });
     }
+  }
+
+  /** Creates a search index and its aliases, and compares it. Its documents are keys like others. */
+  async #storeIndex(key: Bytes, index: SearchIndexValue): Promise<void> {
+    const { calls, replaces } = this.#options;
+    const read = () => readSearchIndex((commands) => calls.pipeline(commands), key);
+    const [existing] = replaces ? [0] : await calls.pipeline([["EXISTS", key]]);
+    if (existing === 1) {
+      const found = await read();
+      this.#count(isSameIndex(index, found) ? "same" : "kept");
+      return;
+    }
+    const error = await calls.transaction([
+      ...(replaces ? [["DEL", key]] : []),
+      ["SEARCH.CREATE", key, ...index.words],
+      ...index.aliases.map((alias) => ["SEARCH.ALIASADD", alias, key]),
+    ]);
+    if (error !== undefined) {
+      if (!VALUE_ERROR.test(error)) throw new StartRefusal(`${calls.base}: ${error}`); // keeps (3)
+      this.#trouble("refused", key, error);
+      return;
+    }
+    this.#hasWritten = true;
+    if (isSameIndex(index, await read())) this.#count("stored");
+    else this.#trouble("different", key, "the index differs from the source");
   }
 
   /** Handles the reply to RESTORE or JSON.SET of an entry. */
@@ -284,6 +312,15 @@ function dumpOf({ key, atMs, value }: SourceEntry): readonly DumpEntry[] {
 
 function documentOf({ key, atMs, value }: SourceEntry): readonly DocumentEntry[] {
   return value.kind === "document" ? [{ key, atMs, text: value.text }] : [];
+}
+
+/** An index may have more aliases than the source knows. */
+function isSameIndex(index: SearchIndexValue, found: SearchIndexValue | ReplyError | undefined): boolean {
+  if (found === undefined || found instanceof ReplyError) return false;
+  const aliases = new Set(found.aliases);
+  return (
+    JSON.stringify(found.words) === JSON.stringify(index.words) && index.aliases.every((alias) => aliases.has(alias))
+  );
 }
 
 /** Nothing is true of an unreadable dump. */

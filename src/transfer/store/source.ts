@@ -1,6 +1,7 @@
 /** The source of `larder import`: it returns its keys in batches, from a position on. */
 import type { Bytes } from "../../kernel/bytes.ts";
 import { StartRefusal } from "../../program/refusal.ts";
+import type { SearchIndexValue } from "./search-index.ts";
 
 export interface SourceEntry {
   readonly key: Bytes;
@@ -14,6 +15,7 @@ export type SourceValue =
   | { readonly kind: "dump"; readonly payload: Buffer }
   /** A JSON document, as UTF-8 text. */
   | { readonly kind: "document"; readonly text: Bytes }
+  | SearchIndexValue
   /** A value that cannot be transferred, and the reason. */
   | { readonly kind: "refused"; readonly reason: string };
 

@@ -165,7 +165,7 @@ export class Tracking {
     if (this.#running === tracker) this.#endCommand();
     for (const prefix of tracker.prefixes) this.#prefixes.remove(prefix, tracker);
     if (this.#trackers.size === 0) {
-      this.#host.observers.observeAll(undefined); // keeps (2)
+      this.#host.observers.leaveAll(this.#keyChanges); // keeps (2)
       this.#keys.clear();
       this.#own = [];
       this.#countMemory();

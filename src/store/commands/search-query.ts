@@ -1,0 +1,92 @@
+/** SEARCH.QUERY, SEARCH.COUNT and SEARCH.AGGREGATE. */
+import type { Bytes } from "../../kernel/bytes.ts";
+import type { Call } from "../command.ts";
+import { noPermissionFor } from "../errors.ts";
+import { ReplyBudget } from "../reply/budget.ts";
+import { nilArray, type Reply } from "../reply/reply.ts";
+import { aggregate } from "../search/aggregation/aggregate.ts";
+import { parseAggregations } from "../search/aggregation/parse.ts";
+import type { Spend } from "../search/index/index-reader.ts";
+import { compileTokenPattern } from "../search/index/token-pattern.ts";
+import { indexRebuilding, searchTooLong } from "../search/index-errors.ts";
+import { makeFilterParser } from "../search/query/filter-parser.ts";
+import { readQueryOptions } from "../search/query/options.ts";
+import { countMatches, findHits, matchingDocuments } from "../search/query/search.ts";
+import { contentInUnit } from "../search/search-errors.ts";
+import { analyzerFor } from "../search/text/analyzer.ts";
+import type { LiveIndex } from "../search/upkeep/live-index.ts";
+import { contentPrinter } from "./search-content.ts";
+
+const parseFilter = makeFilterParser({ analyzerFor, compilePattern: compileTokenPattern });
+
+/** About a second. */
+const STEPS_MAX = 100_000_000;
+const NO_SUCH_INDEX = -1;
+
+export function queryDocuments(call: Call): Reply {
+  const live = findSearched(call);
+  if (live === undefined) return nilArray;
+  const { keyspace, arg } = call;
+  const { definition } = live.value;
+  const options = readQueryOptions(call.argsFrom(3), definition);
+  const { limit, offset, ranking, isWithoutContent } = options;
+  if (!isWithoutContent && call.isPartOfUnit) throw contentInUnit;
+  const filter = parseFilter(arg(2), definition);
+  call.database.search.prepare(live);
+  const hits = findHits(live.index, filter, { ranking, offset, limit, spend: stepLimit() });
+  const print = isWithoutContent ? undefined : contentPrinter({ definition, options, filter, nowMs: call.nowMs });
+  const budget = new ReplyBudget();
+  const replies: Reply[] = [];
+  for (const { document, score } of hits) {
+    const key = live.index.keyOf(document);
+    budget.take(key.length + score.length);
+    const scoreReply: Reply = { kind: "double", value: Number(score), text: score };
+    if (print === undefined) {
+      replies.push([key, scoreReply]);
+      continue;
+    }
+    const value = keyspace.find(key);
+    if (value !== undefined) replies.push([key, scoreReply, print(value, budget)]);
+  }
+  return replies;
+}
+
+export function countDocuments(call: Call): Reply {
+  const live = findSearched(call);
+  if (live === undefined) return NO_SUCH_INDEX;
+  const filter = parseFilter(call.arg(2), live.value.definition);
+  call.database.search.prepare(live);
+  return countMatches(live.index, filter, stepLimit());
+}
+
+export function aggregateDocuments(call: Call): Reply {
+  const live = findSearched(call);
+  if (live === undefined) return nilArray;
+  const { definition } = live.value;
+  const filter = parseFilter(call.arg(2), definition);
+  const aggregations = parseAggregations(call.arg(3), definition);
+  call.database.search.prepare(live);
+  const spend = stepLimit();
+  return aggregate(live.index, matchingDocuments(live.index, filter, spend), { aggregations, spend });
+}
+
+/** The index that a command searches, or undefined if it does not exist. Throws if the caller may not read its keys. */
+function findSearched(call: Call): LiveIndex | undefined {
+  const name: Bytes = call.arg(1);
+  const found = call.database.search.find(name);
+  if (found === undefined) return undefined;
+  const { live } = found;
+  if (!call.caller.user.mayReadPrefixes(call.command, call.argsFrom(0), live.value.definition.prefixes))
+    throw noPermissionFor("key", name);
+  // Outside of units the request has waited (session/request-waits.ts).
+  if (live.isRebuilding) throw indexRebuilding(found.name);
+  return live;
+}
+
+function stepLimit(): Spend {
+  let left = STEPS_MAX;
+  return (steps) => {
+    left -= steps;
+    if (left < 0) throw searchTooLong(STEPS_MAX);
+  };
+}

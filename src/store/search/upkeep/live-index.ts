@@ -1,0 +1,261 @@
+/**
+ * The index of a definition in the serving process, and what keeps it equal to the
+ * keyspace.
+ *
+ * (1) Each document of the index is what its key had when it was last read, and
+ *     every key that has changed since is in `dirty`: so after `catchUp` the index
+ *     is right. While a scan is under way, keys that it has not reached are missing.
+ * (2) Keys are taken in the order of their last change.
+ * (3) A key that a unit of work has changed may get its old value back. Whatever is
+ *     indexed while a unit can be undone is dirty again if it is.
+ * (4) The due queue has the time at which each document with an expiry, of the key
+ *     or of a field, must be read again.
+ *
+ * The work of a step is counted, not timed, so that a simulation repeats it.
+ */
+import type { Bytes } from "../../../kernel/bytes.ts";
+import type { Keyspace } from "../../keyspace.ts";
+import { DueQueue } from "../../structures/due-queue.ts";
+import { HashValue } from "../../values/hash.ts";
+import { hashOfKey, type IndexOfDefinition, type SearchDefinition } from "../../values/search-definition.ts";
+import { type Value, valueBytesOf } from "../../values/table.ts";
+import type { SearchDocument } from "../definition.ts";
+import { documentReader } from "../document.ts";
+import { SearchIndex } from "../index/search-index.ts";
+import { analyzerFor } from "../text/analyzer.ts";
+import { SortedKeys } from "./sorted-keys.ts";
+
+/** In steps of about 100 ns, for 100,000 documents of two fields, or of 46 words. */
+const STEPS_PER_KEY = 5;
+const STEPS_PER_DOCUMENT = 80;
+const STEPS_PER_BYTE_OF_TEXT = 2;
+/** A STRING is parsed. */
+const BYTES_PER_STEP = 32;
+/** Steps of the index in one of ours. */
+const INDEX_STEPS = 10;
+/** The work of one slice: about 1.5 ms. */
+export const SLICE_STEPS = 15_000;
+/** Changed keys that may wait; beyond that the command that changes one indexes another. */
+export const DIRTY_KEYS_MAX = 1_000;
+/** Stale entries of the due queue that do not justify a rebuild. */
+const DUE_SLACK = 1_000;
+
+/**
+ * A scan of all keys. `shows`: searches see the part that is done, as after SEARCH.CREATE and SEARCH.REINDEX; else they
+ * wait for the end, as after a start.
+ */
+interface Scan {
+  readonly shows: boolean;
+  readonly keys: SortedKeys;
+  /** Of `Dictionary.scan`; undefined when all keys are collected. */
+  cursor: number | undefined;
+}
+
+export class LiveIndex implements IndexOfDefinition {
+  readonly index: SearchIndex;
+  readonly value: SearchDefinition;
+  /** Keys that have changed since they were read: (1). */
+  readonly dirty = new Set<Bytes>();
+  readonly #keyspace: Keyspace;
+  readonly #read: ReturnType<typeof documentReader>;
+  /** Numbers of the TEXT fields. */
+  readonly #textFields: readonly number[];
+  readonly #due = new DueQueue();
+  #scan: Scan | undefined;
+  /** Whether documents have changed since their order was recorded. */
+  hasNewOrder = true;
+
+  constructor(keyspace: Keyspace, value: SearchDefinition) {
+    this.#keyspace = keyspace;
+    this.value = value;
+    this.index = new SearchIndex(value.definition, analyzerFor);
+    this.#read = documentReader(value.definition);
+    this.#textFields = [...value.definition.fields.entries()].flatMap(([at, { type }]) =>
+      type === "TEXT" ? [at] : [],
+    );
+  }
+
+  /**
+   * The share of the live documents in the memory of the index. Removed documents take memory until the index is
+   * compacted, which is when a third of them are; if they counted, evicting documents would free too little.
+   */
+  get memoryBytes(): number {
+    const { memoryBytes, documentCount, documentLimit } = this.index;
+    return documentLimit === 0 ? memoryBytes : Math.ceil(memoryBytes * (documentCount / documentLimit));
+  }
+
+  keys(): Iterable<Bytes> {
+    return this.index.keys();
+  }
+
+  /** The key is about to change. keeps (1) and (2) */
+  note(key: Bytes): void {
+    this.dirty.delete(key);
+    this.dirty.add(key);
+  }
+
+  /** True while a slice has something to do. */
+  get hasBacklog(): boolean {
+    return this.pendingCount > 0 || this.index.isCompactable;
+  }
+
+  /** Keys that are not indexed yet, as far as they are known. */
+  get pendingCount(): number {
+    const { cursor, keys } = this.#scan ?? { cursor: undefined, keys: undefined };
+    return this.dirty.size + (keys?.count ?? 0) + (cursor === undefined ? 0 : 1);
+  }
+
+  get isScanning(): boolean {
+    return this.#scan !== undefined;
+  }
+
+  /** True while searches must wait. */
+  get isRebuilding(): boolean {
+    return this.#scan !== undefined && !this.#scan.shows;
+  }
+
+  /** Reads all keys again. The stored order of the definition decides in which order, then the bytes of the keys. */
+  startScan({ shows }: { readonly shows: boolean }): void {
+    const ranks = new Map<number, number>();
+    for (const hash of this.value.storedOrder) ranks.set(hash, ranks.size);
+    const rankOf = ranks.size === 0 ? () => undefined : (key: Bytes) => ranks.get(hashOfKey(key));
+    this.#scan = { shows, keys: new SortedKeys(rankOf), cursor: 0 };
+  }
+
+  /** Throws the documents away and reads all keys again: SEARCH.REINDEX. */
+  restart(): void {
+    this.#change();
+    this.index.clear();
+    this.dirty.clear();
+    this.#due.rebuild([]);
+    this.#forgetOrder();
+    this.startScan({ shows: true });
+  }
+
+  /** Takes the document of a removed key out. */
+  remove(key: Bytes): void {
+    this.#change();
+    this.#keyspace.undo?.push(key.length, () => this.note(key)); // keeps (3)
+    this.index.remove(key);
+    this.dirty.delete(key);
+  }
+
+  /** Reads changed keys until so many are left. */
+  catchUp(leftMax = 0): void {
+    for (const key of this.dirty) {
+      if (this.dirty.size <= leftMax) return;
+      this.dirty.delete(key);
+      this.#update(key);
+    }
+  }
+
+  /** Reads documents again that have expired in part or as a whole; afterwards they may be dirty. */
+  expire(): void {
+    const keyspace = this.#keyspace;
+    while (this.#due.firstMs < keyspace.nowMs) {
+      const key = this.#due.firstName as Bytes;
+      this.#due.pop();
+      // The look-up removes what has expired, and so notes the key; where nothing may be written, it stays in place.
+      keyspace.peek(key);
+      if (!keyspace.mayRemoveExpired) this.#update(key);
+    }
+  }
+
+  /** One slice of the work that is left. Returns the steps that are left of the slice. */
+  runSlice(steps = SLICE_STEPS): number {
+    let left = steps;
+    for (const key of this.dirty) {
+      if (left <= 0) return left;
+      this.dirty.delete(key);
+      left -= this.#update(key);
+    }
+    if (this.#scan !== undefined) left = this.#runScan(this.#scan, left);
+    if (left > 0 && this.index.isCompactable) {
+      this.#keyspace.meter.change(this.value);
+      if (this.index.compact(left * INDEX_STEPS)) return 0;
+    }
+    return left;
+  }
+
+  #runScan(scan: Scan, steps: number): number {
+    const { prefixes } = this.value.definition;
+    const { entries } = this.#keyspace;
+    let left = steps;
+    while (scan.cursor !== undefined) {
+      if (left <= 0) return left;
+      const next = entries.scan(scan.cursor, (slot) => {
+        const key = entries.keyAt(slot);
+        left -= 1;
+        if (!prefixes.some((prefix) => key.startsWith(prefix))) return;
+        scan.keys.add(key);
+        left -= STEPS_PER_KEY;
+      });
+      left -= 1;
+      scan.cursor = next === 0 ? undefined : next;
+    }
+    for (let key = scan.keys.take(); key !== undefined; key = scan.keys.take()) {
+      // One that was written since is up to date, or dirty.
+      left -= this.index.has(key) || this.dirty.has(key) ? 1 : this.#update(key);
+      if (left <= 0) return left;
+    }
+    this.#scan = undefined;
+    this.#forgetOrder();
+    return left;
+  }
+
+  /** Reads a key, and returns the steps that it took. */
+  #update(key: Bytes): number {
+    const { entries, expiries, nowMs, undo } = this.#keyspace;
+    const slot = entries.find(key);
+    const value = slot < 0 ? undefined : entries.valueAt(slot);
+    const dueMs = value === undefined ? Number.POSITIVE_INFINITY : dueMsOf(value, expiries.get(key));
+    // A field that has expired is left out by `#read`; a key in the millisecond of its expiry still exists.
+    const isGone = value === undefined || (expiries.get(key) ?? nowMs) < nowMs;
+    const document = isGone ? undefined : this.#read(value, nowMs);
+    this.#change();
+    undo?.push(key.length, () => this.note(key)); // keeps (3)
+    if (document === undefined) {
+      this.index.remove(key);
+      return STEPS_PER_KEY;
+    }
+    const kept = entries.keyAt(slot);
+    this.index.put(kept, document);
+    if (dueMs < Number.POSITIVE_INFINITY) this.#pushDue(Math.max(dueMs, nowMs), kept); // keeps (4)
+    return STEPS_PER_DOCUMENT + Math.ceil(valueBytesOf(value as Value) / BYTES_PER_STEP) + this.#stepsOfTexts(document);
+  }
+
+  #stepsOfTexts(document: SearchDocument): number {
+    let steps = 0;
+    for (const field of this.#textFields)
+      for (const text of document[field] ?? []) steps += STEPS_PER_BYTE_OF_TEXT * (text as Bytes).length;
+    return steps;
+  }
+
+  #pushDue(ms: number, key: Bytes): void {
+    this.#due.push(ms, key);
+    if (this.#due.length <= 2 * this.index.documentCount + DUE_SLACK) return;
+    const { entries, expiries } = this.#keyspace;
+    const due: [Bytes, number][] = [];
+    for (const each of this.index.keys()) {
+      const value = entries.get(each);
+      const dueMs = value === undefined ? 0 : dueMsOf(value, expiries.get(each));
+      if (dueMs < Number.POSITIVE_INFINITY) due.push([each, dueMs]);
+    }
+    this.#due.rebuild(due);
+  }
+
+  #change(): void {
+    this.#keyspace.meter.change(this.value);
+    this.hasNewOrder = true;
+  }
+
+  #forgetOrder(): void {
+    this.#keyspace.meter.change(this.value);
+    this.value.storeOrder(0, []);
+  }
+}
+
+/** When a document must be read again. */
+function dueMsOf(value: Value, expiresAtMs = Number.POSITIVE_INFINITY): number {
+  return value instanceof HashValue ? Math.min(expiresAtMs, value.nextDueMs) : expiresAtMs;
+}
