@@ -101,7 +101,7 @@ async function sharedVocabulary(redis: RedisProcess): Promise<Vocabulary> {
   const known = await redis.pipeline(names.map((name) => ["COMMAND", "INFO", name]));
   return {
     commands: names.filter((_, index) => Array.isArray(known[index]) && Array.isArray((known[index] as RawReply[])[0])),
-    categories: aclCategories.filter((category) => category !== "json"),
+    categories: aclCategories.filter((category) => category !== "json" && category !== "search"),
   };
 }
 

@@ -55,6 +55,11 @@ export const skipList: readonly Skipped[] = [
     reason: "commands of a module, which redis-server does not have; tables beside them",
   },
   {
+    what: "family search",
+    reason:
+      "commands of the hosted service, which redis-server does not have; tables beside them, and a brute-force search",
+  },
+  {
     what: "family debug",
     reason: "only for the tests of Redis; digests beside the command are those of redis-server",
   },

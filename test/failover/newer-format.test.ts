@@ -69,7 +69,7 @@ test("a node never claims what a node of a newer format wrote, says so, and a ne
   // As the other node does when the lease has run out.
   await sql("UPDATE larder.node SET is_dead = true WHERE name = 'newer'");
   await waiting.untilPrinted(
-    /"free shards have a newer format than this node reads: .*"shards":"1, 2, 3","readFormat":1/,
+    /"free shards have a newer format than this node reads: .*"shards":"1, 2, 3","readFormat":2/,
   );
   const ready = await fetch(`${waiting.adminUrl}/health/ready`);
   assert.equal(ready.status, 503);

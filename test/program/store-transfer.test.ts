@@ -267,6 +267,10 @@ test("copies a running redis-server, and again", { timeout, skip }, async () => 
   assert.deepEqual(await live([["GET", "string"]]), ["value"]);
 });
 
+/** The one document of this index is the JSON document of the tests. */
+const createIndex: readonly string[] =
+  "SEARCH.CREATE index ON JSON PREFIX 2 docu \xff LANGUAGE german SCHEMA a F64 FAST b KEYWORD FROM x.y".split(" ");
+
 test("copies a hosted store by DUMP, or by the commands of its types without DUMP", {
   timeout,
   skip,
@@ -278,6 +282,8 @@ test("copies a hosted store by DUMP, or by the commands of its types without DUM
     ["PEXPIREAT", "document", `${FAR_MS}`],
     ["HSET", "expiring fields", "f", "v", "g", "w"],
     ["HPEXPIREAT", "expiring fields", `${FAR_MS}`, "FIELDS", "1", "g"],
+    [...createIndex],
+    ["SEARCH.ALIASADD", "texts", "index"],
     ["ACL", "SETUSER", "reader", "on", ">password-of-the-reader", "~*", "+@all", "-dump"],
   ]);
   const [token] = await hosted([["ACL", "RESTTOKEN", "reader", "password-of-the-reader"]]);
@@ -285,7 +291,7 @@ test("copies a hosted store by DUMP, or by the commands of its types without DUM
   const byDumps = await larderCommand(["import", larder.store.url, "--database", "again"], "token-of-hosted");
   const byTypes = await larderCommand(["import", larder.store.url, "--database", "types"], String(token));
 
-  const count = KEY_COUNT + 2;
+  const count = KEY_COUNT + 3;
   assert.deepEqual(byDumps.lines.slice(0, 2), [
     `${count} keys read; the database again has ${count} keys now`,
     `${count} keys stored, and compared with what was read: type, content and expiry agree`,
@@ -303,8 +309,9 @@ test("copies a hosted store by DUMP, or by the commands of its types without DUM
       ["PEXPIRETIME", "document"],
       ["HPEXPIRETIME", "expiring fields", "FIELDS", "2", "f", "g"],
       ["FCALL", "f", "0"],
+      ["SEARCH.COUNT", "texts", "{}"],
     ]);
-    assert.deepEqual(special, ['{"a":[1,2.5,"\xc3\xbc"],"b":null}', FAR_MS, [-1, FAR_MS], "v"]);
+    assert.deepEqual(special, ['{"a":[1,2.5,"\xc3\xbc"],"b":null}', FAR_MS, [-1, FAR_MS], "v", 1]);
   }
 });
 
@@ -320,23 +327,26 @@ test("writes values that a plain redis-server cannot hold to a second file, and 
     ["HSET", "h", "f", "v"],
     ["HPEXPIREAT", "h", `${FAR_MS}`, "FIELDS", "1", "f"],
     ["PEXPIREAT", "h", `${FAR_MS}`],
+    [...createIndex],
+    ["SEARCH.ALIASADD", "texts", "index"],
   ]);
 
   const exported = await larderCommand(["export", "store", path, "--database", "taken"]);
   assert.deepEqual(exported.lines, [
     `1 keys written to ${path}, which redis-server 7.0 and later load`,
-    `2 keys written to ${path}.documents.ndjson: JSON documents and hashes whose fields expire, which a plain redis-server 7.0 cannot hold; larder import ${path} reads both files`,
+    `3 keys written to ${path}.documents.ndjson: JSON documents, hashes whose fields expire and search indexes, which a plain redis-server 7.0 cannot hold; larder import ${path} reads both files`,
   ]);
   const lines = readFileSync(`${path}.documents.ndjson`, "utf8").trim().split("\n").sort();
   assert.equal(lines[0]?.startsWith(`{"key":"h","expiresAtMs":${FAR_MS},"dumpBase64":"GA`), true);
-  assert.equal(lines[1], '{"keyBase64":"/w==","json":"\\"text\\""}');
+  assert.equal(lines[1]?.startsWith('{"key":"index","searchBase64":"T04ASlNPTgBQUkVGSVg'), true);
+  assert.equal(lines[2], '{"keyBase64":"/w==","json":"\\"text\\""}');
 
   await taken([["FLUSHALL"]]);
   const imported = await larderCommand(["import", path, "--database", "taken"]);
   assert.deepEqual(imported.lines, [
-    `${path}: 2 more keys come from ${path}.documents.ndjson`,
-    "3 keys read; the database taken has 3 keys now",
-    "3 keys stored, and compared with what was read: type, content and expiry agree",
+    `${path}: 3 more keys come from ${path}.documents.ndjson`,
+    "4 keys read; the database taken has 4 keys now",
+    "4 keys stored, and compared with what was read: type, content and expiry agree",
   ]);
   assert.deepEqual(
     await taken([
@@ -344,8 +354,9 @@ test("writes values that a plain redis-server cannot hold to a second file, and 
       ["JSON.GET", "\xff"],
       ["HPEXPIRETIME", "h", "FIELDS", "1", "f"],
       ["PEXPIRETIME", "h"],
+      ["SEARCH.LISTALIASES"],
     ]),
-    ["v", '"text"', [FAR_MS], FAR_MS],
+    ["v", '"text"', [FAR_MS], FAR_MS, [["texts", "index"]]],
   );
 
   await assert.rejects(larderCommand(["export", "store", path, "--database", "taken"]), {

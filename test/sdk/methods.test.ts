@@ -5,10 +5,21 @@ import { test } from "node:test";
 import { fileURLToPath } from "node:url";
 import { Redis } from "@upstash/redis";
 import { Served, startHere } from "./client.ts";
-import { installedMethods, methodsOfFamilies, methodsOfOthers, methodsOfTheClient } from "./methods.ts";
+import {
+  installedMethods,
+  methodsOfFamilies,
+  methodsOfOthers,
+  methodsOfSearch,
+  methodsOfTheClient,
+} from "./methods.ts";
 
 const othersListed: readonly string[] = methodsOfOthers.flatMap(([, methods]) => methods);
-const listed: readonly string[] = [...Object.values(methodsOfFamilies).flat(), ...methodsOfTheClient, ...othersListed];
+const listed: readonly string[] = [
+  ...Object.values(methodsOfFamilies).flat(),
+  ...methodsOfTheClient,
+  ...methodsOfSearch,
+  ...othersListed,
+];
 
 test("every method of the client is tested by a family, or is left out for a reason", () => {
   assert.deepEqual(listed.toSorted(), installedMethods().toSorted());
@@ -45,13 +56,6 @@ const served = new Served(startHere);
 
 /** The command that the server refuses, and the methods of the hosted service that send it. */
 const refusals: readonly (readonly [command: string, method: string, run: (redis: Redis) => Promise<unknown>])[] = [
-  ["SEARCH.LISTALIASES", "search.alias", (redis) => redis.search.alias.list()],
-  [
-    "SEARCH.CREATE",
-    "search.createIndex",
-    (redis) => redis.search.createIndex({ name: "i", dataType: "hash", prefix: "p", schema: { a: "TEXT" } }),
-  ],
-  ["SEARCH.QUERY", "search.index", (redis) => redis.search.index({ name: "i" }).query({})],
   [
     "VECTOR.CREATE",
     "vector.createIndex",

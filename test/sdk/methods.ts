@@ -69,9 +69,11 @@ export type FamilyName = keyof typeof methodsOfFamilies;
 /** Methods that send nothing, or only compose others; `requests.test.ts` calls those that are public. */
 export const methodsOfTheClient: readonly string[] = ["addTelemetry", "autoPipeline", "multi", "pipeline", "use"];
 
+/** Methods that return objects with methods of their own: `search.test.ts` tests those. */
+export const methodsOfSearch: readonly string[] = ["search.alias", "search.createIndex", "search.index"];
+
 /** Methods that only the hosted service supports. `methods.test.ts` checks that each is refused by name. */
 export const methodsOfOthers: readonly (readonly [reason: string, methods: readonly string[]])[] = [
-  ["full-text search is not part of the interface", ["search.alias", "search.createIndex", "search.index"]],
   ["vectors have their own area and client", ["vector.createIndex", "vector.index"]],
   [
     "neither the interface nor Redis has the type array",

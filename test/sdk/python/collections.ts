@@ -405,8 +405,19 @@ export const collectionFamilies: Readonly<Record<string, readonly Row[]>> = {
     ['["FLUSHALL","SYNC"]', true],
     ['["DBSIZE"]', 0],
   ],
-  "search, vectors and arrays, which larder does not have": [
-    ['["SEARCH.QUERY","i","{}"]', raises("ERR Command is not available: 'SEARCH.QUERY'", "refused")],
+  search: [
+    ['["SEARCH.QUERY","i","{}","NOCONTENT"]', null],
+    ['["SEARCH.COUNT","i","{}"]', -1],
+    ['["SEARCH.CREATE","i","ON","HASH","PREFIX",1,"d:","SCHEMA","t","TEXT","n","U64","FAST"]', 1],
+    ['["HSET","d:1","t","hello world","n",1.5]', 2],
+    ['["HSET","d:2","t","hello","n",7]', 2],
+    ['["SEARCH.QUERY","i","{\\"n\\":7}","NOCONTENT"]', [["d:2", "1"]]],
+    ['["SEARCH.COUNT","i","{\\"t\\":\\"hello\\"}"]', 2],
+    ['["SEARCH.AGGREGATE","i","{}","{\\"m\\":{\\"$max\\":{\\"field\\":\\"n\\"}}}"]', ["m", ["value", "7"]]],
+    ['["SEARCH.QUERY","i","{\\"missing\\":7}","NOCONTENT"]', raises("ERR Unknown field: missing")],
+    ['["SEARCH.DROP","i"]', 1],
+  ],
+  "vectors and arrays, which larder does not have": [
     ['["VECTOR.QUERY","i","{}"]', raises("ERR Command is not available: 'VECTOR.QUERY'", "refused")],
     ['["ARSET","a",0,"x"]', raises("ERR Command is not available: 'ARSET'", "refused")],
   ],

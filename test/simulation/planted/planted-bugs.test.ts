@@ -6,6 +6,7 @@ import { keptRunBugs } from "./kept-runs.ts";
 import { messagingBugs } from "./messaging.ts";
 import { testPlantedBugs } from "./planted-bugs.ts";
 import { rowFileBugs } from "./row-files.ts";
+import { searchBugs } from "./search.ts";
 import { linearBugs, shippedBodyBugs, shippedBugs, standbyBugs } from "./shipped.ts";
 import { storeBugs } from "./store.ts";
 import { vectorBugs } from "./vector.ts";
@@ -20,6 +21,7 @@ import { searchThreadBugs } from "./vector-threads.ts";
 import { workflowBugs } from "./workflow.ts";
 
 testPlantedBugs(storeBugs);
+testPlantedBugs(searchBugs);
 testPlantedBugs(vectorBugs);
 testPlantedBugs(vectorProgramBugs);
 testPlantedBugs(filterBugs);

@@ -384,7 +384,8 @@ export const standbyBugs: PlantedBugs<ShippedBug> = {
       breaks: "src/cluster/standby/standbys.ts",
       bug: { keepsFollowing: true },
       seed: 1,
-      found: /ENOENT: .*\.journal|is damaged|is missing/,
+      // It removes files, and the new owner fails or waits for what it had.
+      found: /ENOENT: .*\.journal|is damaged|is missing|never came/,
     },
   ],
 };

@@ -66,14 +66,14 @@ export const storeBugs: PlantedBugs<CrashBug<Store>> = {
       seed: 1,
       // Backups have such files too.
       found:
-        /journal is missing: \S+high-water says that it was begun|The backup \S+ of position \d+ holds only position/,
+        /journal is missing: (?:segment \d+ needs it|\S+high-water says that it was begun)|The backup \S+ of position \d+ holds only position/,
     },
     {
       name: "no fsync of the directory after the creation of a segment",
       breaks: "src/persistence/journal/segment-writer.ts",
       bug: () => ({ disk: skippingDirectorySyncBehind("create") }),
       seed: 1,
-      found: /Found only position/,
+      found: /Found only position|journal is missing: \S+high-water says that it was begun/,
     },
     {
       name: "a checksum is ignored",

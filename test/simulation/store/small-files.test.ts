@@ -370,7 +370,7 @@ describe("a snapshot", () => {
   test("refuses a file of a newer format as such", async () => {
     for (const path of [SNAPSHOT, SECOND]) {
       const newer = bytesOf(recorded, path);
-      newer.writeUInt32LE(2, 8);
+      newer.writeUInt32LE(3, 8);
       const outcome = await outcomeOf(withFile(recorded, path, newer));
       assert.ok(outcome.kind === "refused" && outcome.error instanceof NewerFormat, outcome.kind);
       assert.equal(outcome.error.file, path);

@@ -3,6 +3,7 @@ import { defaultUser } from "../../../src/store/acl/built-in-users.ts";
 import { TransactionDiscarded } from "../../../src/store/errors.ts";
 import type { Caller } from "../../../src/store/session/caller.ts";
 import { Store } from "../../../src/store/store.ts";
+import { assertIndexesAgree } from "../../harness/index-agreement.ts";
 import { luaOptions } from "../../harness/lua.ts";
 import type { ClientParts, Clients, Reply, Subject } from "../crash/subject.ts";
 import {
@@ -64,6 +65,7 @@ class StoreClients implements Clients<string> {
     for (const database of store.databases) {
       database.sweepExpired();
       note();
+      assertIndexesAgree(database, "upkeep");
     }
   }
 

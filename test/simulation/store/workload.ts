@@ -124,6 +124,12 @@ const commandMakers: readonly ((draw: Draws) => CommandRequest)[] = [
   ({ value, field }) => ["JSON.MERGE", "json", "$", `{"list":["${value()}"],"${field()}":null}`],
   ({ value }) => ["JSON.ARRINSERT", "json", "$.list", "0", `"${value()}"`],
   ({ field }) => ["JSON.DEL", "json", `$..${field()}`],
+  ({ hash, field }) => ["SEARCH.CREATE", "index", "ON", "HASH", "PREFIX", "1", hash(), "SCHEMA", field(), "KEYWORD"],
+  () => ["SEARCH.DROP", "index"],
+  ({ field }) => ["SEARCH.ALIASADD", field(), "index"],
+  ({ field }) => ["SEARCH.ALIASDEL", field()],
+  // Not alone: after a start it would wait for its index.
+  () => ["EVAL_RO", "return redis.pcall('SEARCH.COUNT', 'index', '{}')", "0"],
   ({ field, value }) => ["FUNCTION", "LOAD", "REPLACE", library(field(), value())],
   ({ field }) => ["FUNCTION", "DELETE", field()],
   ({ key, value }) => ["EVAL", TWO_WRITES, "2", key(), "counter", value()],
