@@ -2,13 +2,13 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { createClient } from "redis";
-import { startSuite } from "../harness/cluster/suite-server.ts";
+import { start } from "../../src/mod.ts";
 
 /** More documents than a server indexes at once. */
 const COUNT = 3_000;
 
 test("a connection waits for the scan of an index, and its later commands wait with it", async () => {
-  await using larder = await startSuite({ respPort: 0 });
+  await using larder = await start({ respPort: 0 });
   const url = Object.values(larder.env).find((value) => value.startsWith("redis://"));
   assert.ok(url !== undefined);
   const client = createClient({ url, RESP: 3 });

@@ -34,7 +34,7 @@ export interface ProcessOptions {
 /** In the order in which their processes start. */
 const groups: readonly Group[] = [
   // Tests of the whole program start programs. Those that start nodes of clusters wait for them longest.
-  { name: "nodes", files: "test/program/cluster/**", filesMax: 4 },
+  { name: "nodes", files: "test/program/cluster/**", filesMax: 2 },
   { name: "starts", files: "test/program/start-and-stop.test.ts", filesMax: 1 },
   { name: "program", files: "test/program/**", filesMax: 6 },
   // The longest of the proof: started last, one of them would leave a processor idle for minutes.
