@@ -44,7 +44,7 @@ export function documentReader({ dataType, fields }: IndexDefinition): ReadDocum
   };
 }
 
-/** The root of a JSON or STRING document, or undefined if the value is none. */
+/** The root of a JSON or STRING document; undefined if the value is no document. */
 export function rootOf(dataType: DataType, value: Value): JsonObject | undefined {
   let root: JsonNode | undefined;
   if (dataType === "JSON" && value instanceof JsonValue) root = value.root;

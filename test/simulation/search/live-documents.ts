@@ -20,7 +20,7 @@ class NumberText {
   }
 }
 
-/** The document of a key; undefined if it is none. */
+/** The document of a key; undefined if the key has no document. */
 export function documentOf(key: LiveKey, { dataType, fields }: IndexDefinition): SearchDocument | undefined {
   if (key.type === "hash")
     return dataType === "HASH"
