@@ -21,16 +21,24 @@ const ENDS: ReadonlyMap<number, readonly Bytes[]> = new Map([
   [29, ["180", "0"]],
 ]);
 
-/** Somewhere in the region of a member; for a few at the edges of the map, and for one anywhere or outside it. */
+/** Somewhere in the region of a member, and for one anywhere or outside the map. */
 function place(draw: Draw, name: Bytes): Bytes[] {
   const number = Number(name.slice(1)) || 0;
   if (number === 26) return [draw.float(), draw.float()];
-  const end = ENDS.get(number);
-  if (end !== undefined && draw.oneIn(3)) return [...end];
   const longitude = number < 15 ? 10 + number * 0.037 : -175 + number * 11.7;
   const latitude = number < 15 ? 50 + ((number * 7) % 15) * 0.041 : -80 + ((number * 13) % 30) * 5.4;
   const shift = draw.below(1_000_000) / 1e9;
   return [`${longitude + shift}`, `${latitude + shift}`];
+}
+
+/** Members at the edges of the map. */
+function placedAtEnds(draw: Draw): Bytes[] {
+  return [...ENDS].filter(() => draw.oneIn(2)).flatMap(([number, end]) => [...end, `p${number}`]);
+}
+
+/** Where a search looks from: at a member, or at an edge of the map. */
+function somewhere(draw: Draw): Bytes[] {
+  return draw.oneIn(12) ? [...draw.pick([...ENDS.values()])] : place(draw, member(draw));
 }
 
 /** Scores that are not positions, or only by chance. */
@@ -80,7 +88,7 @@ function storedDetails(draw: Draw): Bytes[] {
 
 function center(draw: Draw): Bytes[] {
   if (draw.oneIn(20)) return [];
-  return draw.oneIn(2) ? ["FROMMEMBER", member(draw)] : ["FROMLONLAT", ...place(draw, member(draw))];
+  return draw.oneIn(2) ? ["FROMMEMBER", member(draw)] : ["FROMLONLAT", ...somewhere(draw)];
 }
 
 function outline(draw: Draw): Bytes[] {
@@ -101,7 +109,10 @@ const asDistances: Comparison = ({ ours, theirs }) => isNear(ours, theirs);
 
 export const geoFamily: Family = {
   name: "geo",
+  // Their positions have no random part: with another word for a member, two members would be equally far.
+  undamaged: new Set(["ZADD", "GeoAdd"]),
   commands: [
+    (draw) => ["GeoAdd", draw.key(), ...placedAtEnds(draw)],
     ...Array.from({ length: 4 }, () => (draw: Draw) => [
       "GEOADD",
       draw.key(),
@@ -111,9 +122,9 @@ export const geoFamily: Family = {
     (draw) => ["GEODIST", draw.key(), member(draw), member(draw), ...(draw.oneIn(2) ? [] : [unit(draw)])],
     (draw) => ["GEOHASH", draw.key(), ...draw.list(4, () => member(draw))],
     (draw) => ["GEOPOS", draw.key(), ...draw.list(4, () => member(draw))],
-    (draw) => ["GEORADIUS", draw.key(), ...place(draw, member(draw)), length(draw), unit(draw), ...details(draw)],
+    (draw) => ["GEORADIUS", draw.key(), ...somewhere(draw), length(draw), unit(draw), ...details(draw)],
     (draw) => [
-      ...["GEORADIUS", draw.key(), ...place(draw, member(draw)), length(draw), unit(draw)],
+      ...["GEORADIUS", draw.key(), ...somewhere(draw), length(draw), unit(draw)],
       ...[...storedDetails(draw), "STORE", draw.key()],
     ],
     (draw) => ["GEORADIUSBYMEMBER", draw.key(), member(draw), length(draw), unit(draw), ...details(draw)],
@@ -122,7 +133,7 @@ export const geoFamily: Family = {
       ...[...storedDetails(draw), "STORE", draw.key()],
     ],
     (draw) => ["GEORADIUSBYMEMBER_RO", draw.key(), member(draw), length(draw), unit(draw), ...details(draw)],
-    (draw) => ["GEORADIUS_RO", draw.key(), ...place(draw, member(draw)), length(draw), unit(draw), ...details(draw)],
+    (draw) => ["GEORADIUS_RO", draw.key(), ...somewhere(draw), length(draw), unit(draw), ...details(draw)],
     (draw) => ["GEORADIUS_RO", draw.key(), "1", "1", "1", "km", "STORE", draw.key()],
     (draw) => ["GEOSEARCH", draw.key(), ...center(draw), ...outline(draw), ...details(draw)],
     (draw) => ["GEOSEARCH", draw.key(), ...outline(draw), ...center(draw), ...details(draw)],
@@ -133,11 +144,11 @@ export const geoFamily: Family = {
   // Scores that are distances may differ in their last bit.
   extensions: [
     (draw) => {
-      const corners = draw.list(6, () => place(draw, member(draw)));
+      const corners = draw.list(6, () => somewhere(draw));
       return ["GEOSEARCHSTORE", draw.key(), draw.key(), "BYPOLYGON", `${corners.length}`, ...corners.flat()];
     },
     (draw) => [
-      ...["GEORADIUS", draw.key(), ...place(draw, member(draw)), length(draw), unit(draw)],
+      ...["GEORADIUS", draw.key(), ...somewhere(draw), length(draw), unit(draw)],
       ...[...storedDetails(draw), "STOREDIST", draw.key()],
     ],
     (draw) => [
