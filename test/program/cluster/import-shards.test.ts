@@ -237,7 +237,7 @@ test("what was made at run time comes into a cluster with its tokens and signing
     if (shards === "1") {
       // Of a cluster that was used before, although its areas are empty.
       await sql(cluster, "INSERT INTO larder.tenant (area, name, shard, sealed) VALUES ('store', 'shop', 1, '')");
-      const taken = await cluster.larder(words, { ...secrets, ...KEY });
+      const taken = await cluster.here(words, { ...secrets, ...KEY });
       assert.deepEqual(
         [taken.code, taken.stderr],
         [
@@ -248,7 +248,7 @@ test("what was made at run time comes into a cluster with its tokens and signing
       assert.deepEqual(await sql(cluster, "SELECT count(*)::int AS rows FROM larder.log"), [{ rows: 0 }]);
       await sql(cluster, "DELETE FROM larder.tenant");
     } else {
-      const keyless = await cluster.larder(words, secrets);
+      const keyless = await cluster.here(words, secrets);
       assert.equal(keyless.code, 0, keyless.stderr);
       assert.match(
         keyless.stdout,
@@ -257,11 +257,11 @@ test("what was made at run time comes into a cluster with its tokens and signing
       for (const one of ["database shop", "database empty", "index docs", "messaging user ann"])
         assert.match(keyless.stdout, new RegExp(`^The ${one} was made at run time: list it in`, "m"));
     }
-    const imported = await cluster.larder(words, { ...secrets, ...KEY });
+    const imported = await cluster.here(words, { ...secrets, ...KEY });
     assert.deepEqual([imported.code, imported.stderr], [0, ""]);
     assert.ok(imported.stdout.includes(SEALED), imported.stdout);
     assert.doesNotMatch(imported.stdout, /was made at run time: list it|has secrets that a cluster does not store/);
-    const again = await cluster.larder(words, { ...secrets, ...KEY });
+    const again = await cluster.here(words, { ...secrets, ...KEY });
     assert.match(again.stdout, /already has the data of .*; nothing was changed$/m);
     const [dump] = await sql<{ text: string }>(cluster, "SELECT string_agg(t::text, '') AS text FROM larder.tenant t");
     for (const token of [shop, empty, docs, ann]) assert.equal(dump?.text.includes(token), false);

@@ -512,7 +512,7 @@ test("a move of a user that is cut off before the switch can be undone, and one 
     proxy.close();
     assert.deepEqual([cut.code, (await rowOf("messaging", "ann"))?.shard], [1, next]);
     assert.equal(await publishOnce("refused"), 503);
-    const again = await cluster.larder(["cluster", "move-tenant", "messaging/ann", String(next)]);
+    const again = await cluster.here(["cluster", "move-tenant", "messaging/ann", String(next)]);
     assert.deepEqual([again.code, again.stderr], [0, ""]);
     assert.equal(await publishOnce(`on shard ${next}`), 200);
     shards.push(next);
@@ -522,7 +522,7 @@ test("a move of a user that is cut off before the switch can be undone, and one 
   }
   // Shard 9 has had it before, and has the log of what it published there.
   if (shards.includes(11)) {
-    const back = await cluster.larder(["cluster", "move-tenant", "messaging/ann", "9"]);
+    const back = await cluster.here(["cluster", "move-tenant", "messaging/ann", "9"]);
     assert.deepEqual([back.code, back.stderr], [0, ""]);
     assert.equal(await publishOnce("on shard 9"), 200);
     shards.push(9);

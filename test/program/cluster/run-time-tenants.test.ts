@@ -287,10 +287,10 @@ test("without a key on every node nothing is made at run time, and the answer an
   const at = ["--data-dir", cluster.dataDirectory("also-keyed")];
   const commands = { ...secrets, ...KEY };
   assert.match((await cluster.larder(["db", "create", "toys", ...at], commands)).stdout, /^reachedAllNodes +true$/m);
-  assert.match((await cluster.larder(["db", "list", ...at], commands)).stdout, /^toys +cluster$/m);
-  const reset = await cluster.larder(["token", "reset", "toys", ...at], commands);
+  assert.match((await cluster.here(["db", "list", ...at], commands)).stdout, /^toys +cluster$/m);
+  const reset = await cluster.here(["token", "reset", "toys", ...at], commands);
   assert.match(reset.stdout, /^# new tokens of the database toys; the old tokens are no longer valid$/m);
-  const removed = await cluster.larder(["db", "remove", "toys", ...at], commands);
+  const removed = await cluster.here(["db", "remove", "toys", ...at], commands);
   assert.deepEqual([removed.stdout, removed.stderr], ["removed the database toys\n", ""]);
 
   // A configuration that lists the name of such a tenant wins on its node, with a warning.
