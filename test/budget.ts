@@ -133,6 +133,13 @@ export const budgets: readonly Budget[] = [
     goal: 2_000,
   },
   {
+    suite: "tenants-of-nodes",
+    unit: "runs of all tests of tenants that are made and moved while nodes run",
+    files: ["test/program/cluster/moving-tenants.test.ts", "test/program/cluster/run-time-tenants.test.ts"],
+    testMs: 0,
+    proofCount: 1,
+  },
+  {
     suite: "front-suites",
     unit: "runs of the suites of what clients see, through a node that owns nothing",
     get files() {
@@ -244,6 +251,14 @@ export const budgets: readonly Budget[] = [
     testMs: 500,
     proofCount: 600,
     goal: 50_000,
+  },
+  {
+    suite: "search-brute-force",
+    unit: "indexes that are compared with a search through all documents, of each kind",
+    files: ["src/store/search/query/brute-force.test.ts"],
+    testMs: 150,
+    proofCount: 30,
+    goal: 3_000,
   },
   {
     suite: "kept-bodies",
