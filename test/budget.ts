@@ -133,13 +133,6 @@ export const budgets: readonly Budget[] = [
     goal: 2_000,
   },
   {
-    suite: "tenants-of-nodes",
-    unit: "runs of all tests of tenants that are made and moved while nodes run",
-    files: ["test/program/cluster/moving-tenants.test.ts", "test/program/cluster/run-time-tenants.test.ts"],
-    testMs: 0,
-    proofCount: 1,
-  },
-  {
     suite: "front-suites",
     unit: "runs of the suites of what clients see, through a node that owns nothing",
     get files() {
