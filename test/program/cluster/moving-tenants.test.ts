@@ -340,7 +340,13 @@ test("a user of messaging moves: no message is lost, its schedules fire once, an
 
   const publishing = publish(nodes, ann);
   const moving = cluster.larder(["cluster", "move-tenant", "messaging/ann", "9"]);
-  await publishing.firstRefusal;
+  const failed = moving.then(({ stdout, stderr }) =>
+    assert.fail(`the move ended before a refusal: ${stdout}${stderr}`),
+  );
+  await Promise.race([publishing.firstRefusal, failed]).catch(async (fault) => {
+    await publishing.stop();
+    throw fault;
+  });
   // Its node does not report the freeze while a call may still succeed.
   for (let look = 0; look < 6; look += 1)
     assert.deepEqual(await sql(cluster, HAS_REPORTED), [{ reported: false }], `look ${look}`);
