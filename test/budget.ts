@@ -246,6 +246,14 @@ export const budgets: readonly Budget[] = [
     goal: 50_000,
   },
   {
+    suite: "search-brute-force",
+    unit: "indexes that are compared with a search through all documents, of each kind",
+    files: ["src/store/search/query/brute-force.test.ts"],
+    testMs: 150,
+    proofCount: 30,
+    goal: 3_000,
+  },
+  {
     suite: "kept-bodies",
     unit: "simulated crashes with bodies on disk",
     files: ["test/simulation/bodies/kept-bodies.test.ts", "test/simulation/workflow/kept-runs.test.ts"],

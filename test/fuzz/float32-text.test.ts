@@ -10,6 +10,7 @@ import { test } from "node:test";
 import { systemClock } from "../../src/kernel/clock.ts";
 import { JsonDocument } from "../../src/kernel/float32/document.ts";
 import { float32Texts } from "../../src/kernel/float32/text.ts";
+import { plainFloat32Text } from "../../src/kernel/float32/text.virtual.ts";
 import { type Random, seededRandom } from "../../src/kernel/random.ts";
 import { allowanceOf } from "../budget.ts";
 import { seedFrom } from "../harness/seed.ts";
@@ -82,8 +83,8 @@ function checkPrinted(patterns: readonly number[]): void {
   const values = new Float32Array(Uint32Array.from(patterns).buffer);
   const texts = float32Texts(values);
   for (const [index, value] of values.entries())
-    if (texts[index] !== shortestText(value))
-      assert.fail(`SEED=${seed} ${patterns[index]?.toString(16)}: ${texts[index]} is not ${shortestText(value)}`);
+    if (texts[index] !== plainFloat32Text(value))
+      assert.fail(`SEED=${seed} ${patterns[index]?.toString(16)}: ${texts[index]} is not ${plainFloat32Text(value)}`);
 }
 
 const float = new Float32Array(1);
@@ -97,38 +98,6 @@ function bitsOf(value: number): number {
 function floatOf(bits: number): number {
   word[0] = bits;
   return float[0] ?? 0;
-}
-
-/**
- * The plain search: with one more digit each time, the decimals around the
- * value; the nearest of those that parse back to it, and of two the even one.
- */
-function shortestText(value: number): string {
-  if (value === 0) return Object.is(value, -0) ? "-0.0" : "0.0";
-  const size = Math.abs(value);
-  for (let digitCount = 1; ; digitCount += 1) {
-    const [digits = "", exponent = ""] = size.toExponential(digitCount - 1).split("e");
-    const power = Number(exponent) - digitCount + 1;
-    const middle = BigInt(digits.replace(".", ""));
-    const candidates = [middle - 1n, middle, middle + 1n]
-      .filter((candidate) => candidate > 0n && Math.fround(Number(`${candidate}e${power}`)) === size)
-      .map((candidate) => ({ candidate, distance: distance(size, candidate, power) }))
-      .sort((a, b) => Number(a.distance - b.distance) || Number(a.candidate % 2n) - Number(b.candidate % 2n));
-    const [best] = candidates;
-    if (best === undefined) continue;
-    const text = `${value < 0 ? "-" : ""}${Number(`${best.candidate}e${power}`)}`;
-    return /[.e]/.test(text) ? text : `${text}.0`;
-  }
-}
-
-/** |value - digits * 10^power|, exactly, times a constant factor. */
-function distance(value: number, digits: bigint, power: number): bigint {
-  const bits = bitsOf(value);
-  const exponent = bits >>> 23;
-  const significand = BigInt(exponent === 0 ? bits : (bits & 0x7fffff) | 0x800000);
-  const left = (significand << BigInt(Math.max(1, exponent) - 1)) * 10n ** 60n;
-  const right = (digits << 149n) * 10n ** BigInt(60 + power);
-  return left > right ? left - right : right - left;
 }
 
 /** A JSON number: as clients send it, between two floats, and as no client sends it. */

@@ -6,8 +6,8 @@ import { systemClock } from "../../src/kernel/clock.ts";
 
 /** A hundredth of what most of these changes take. */
 const LOOK_MS = 10;
-/** For requests that must not be refused meanwhile: some hundred of them in a second. */
-const REQUEST_MS = 2;
+/** For requests that must not be refused meanwhile: a hundred or two of them in a second. */
+const REQUEST_MS = 5;
 
 /** Looks again and again until the answer is true. The time limit of the test is its only one. */
 export async function until(isTrue: () => Promise<boolean>): Promise<void> {

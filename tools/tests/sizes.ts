@@ -25,6 +25,11 @@ const UNIT = [
 const WHOLE = ["test/program/**/*.test.ts", "test/sdk/**/*.test.ts"];
 /** They wait for leases in real time, or for servers that take long to start: only a proof has them. */
 const SLOW = ["test/failover/**/*.test.ts", "test/object-stores/**/*.test.ts"];
+/** `npm test` draws some of their tests, and a proof has all of them. */
+const DRAWN = [
+  "test/program/cluster/{import-shards,moving-tenants,run-time-tenants,shard-threads}.test.ts",
+  "test/program/vector-rows.test.ts",
+];
 const RANDOM = ["test/differential/**/*.test.ts", "test/simulation/**/*.test.ts", "test/fuzz/**/*.test.ts"];
 
 export const sizes: Readonly<Record<string, Size>> = {
@@ -39,7 +44,7 @@ export const sizes: Readonly<Record<string, Size>> = {
   },
   proof: {
     hasStatics: false,
-    tests: [...RANDOM, ...SLOW, ...budgets.flatMap((row) => (row.setting === undefined ? row.files : []))],
+    tests: [...RANDOM, ...SLOW, ...DRAWN, ...budgets.flatMap((row) => (row.setting === undefined ? row.files : []))],
     // More would need too much memory.
     concurrency: 2,
     testMsMax: 1_800_000,

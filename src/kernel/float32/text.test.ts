@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { float32Text, float32Texts, writeFloat32List } from "./text.ts";
+import { plainFloat32Text } from "./text.virtual.ts";
 
 test("a float32 is its shortest decimal, spelled as JavaScript spells numbers, and whole numbers end in .0", () => {
   const rows: [number, string][] = [
@@ -40,8 +41,16 @@ test("zero keeps its sign, and values that are not finite are null, as in JSON.s
 });
 
 test("prints the even one of two shortest decimals that are equally near", () => {
-  assert.equal(float32Text(2097152.25), "2097152.2");
-  assert.equal(float32Text(2097152.75), "2097152.8");
+  const rows: [number, string][] = [
+    [2097152.25, "2097152.2"],
+    [2097152.75, "2097152.8"],
+    [200004.625, "200004.62"],
+    [200004.375, "200004.38"],
+  ];
+  for (const [value, text] of rows) {
+    assert.equal(float32Text(value), text);
+    assert.equal(plainFloat32Text(value), text);
+  }
 });
 
 test("below a power of two, where floats are twice as dense, the text still reads back as the power", () => {
@@ -55,6 +64,7 @@ test("below a power of two, where floats are twice as dense, the text still read
   ];
   for (const [value, text] of rows) {
     assert.equal(float32Text(value), text);
+    assert.equal(plainFloat32Text(value), text);
     assert.equal(Math.fround(Number(text)), value);
   }
 });

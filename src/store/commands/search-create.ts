@@ -10,6 +10,7 @@ import {
   type SearchField,
 } from "../search/definition.ts";
 import { createRefused, nameTooLong } from "../search/index-errors.ts";
+import { parseInteger } from "../structures/numbers/number-text.ts";
 
 export const NAME_BYTES_MAX = 512;
 const FIELDS_MAX = 1_000;
@@ -55,8 +56,8 @@ export function readCreation({ arg, word, argCount }: Call): Creation {
       if (dataType === undefined) throw createRefused("ON must be followed by JSON, HASH or STRING");
       at += 1;
     } else if (option === "PREFIX") {
-      const count = at < argCount ? Number(arg(at)) : Number.NaN;
-      if (!Number.isInteger(count) || count < 1 || count > PREFIXES_MAX)
+      const count = at < argCount ? parseInteger(arg(at)) : undefined;
+      if (typeof count !== "number" || count < 1 || count > PREFIXES_MAX)
         throw createRefused(`PREFIX must be followed by a number from 1 to ${PREFIXES_MAX}, and as many prefixes`);
       if (at + count >= argCount) throw createRefused("PREFIX has fewer prefixes than its number says");
       prefixes = Array.from({ length: count }, (_, index) => arg(at + 1 + index));

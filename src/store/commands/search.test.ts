@@ -105,6 +105,10 @@ test("SEARCH.CREATE refuses a definition that is wrong, and says what is wrong",
       refused("PREFIX must be followed by a number from 1 to 64, and as many prefixes"),
     ],
     [
+      "SEARCH.CREATE i ON HASH PREFIX 0x1 a SCHEMA t TEXT",
+      refused("PREFIX must be followed by a number from 1 to 64, and as many prefixes"),
+    ],
+    [
       "SEARCH.CREATE i ON HASH PREFIX 1 a STOPWORDS SCHEMA t TEXT",
       refused("the options are ON, PREFIX, LANGUAGE, SKIPINITIALSCAN and EXISTSOK, and then SCHEMA"),
     ],

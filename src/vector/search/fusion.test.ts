@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { plainFloat32Text } from "../../kernel/float32/text.virtual.ts";
 import { fuse, fusionAlgorithms } from "./fusion.ts";
 import type { ScoredRecord } from "./scored.ts";
 
@@ -14,9 +15,8 @@ function listOf(list: List): ScoredRecord[] {
 /** Scores with the fewest digits that identify a float32, as in answers. */
 function fused(name: "RRF" | "DBSF", dense: List, sparse: List, count = 10): [number, number][] {
   return fuse(name, listOf(dense), listOf(sparse), { count, order: byRecord }).map(({ record, score }) => {
-    for (let digits = 1; digits <= 9; digits += 1)
-      if (Math.fround(Number(score.toPrecision(digits))) === score) return [record, Number(score.toPrecision(digits))];
-    throw new Error(`${score} is no float32`);
+    assert.equal(score, Math.fround(score));
+    return [record, Number(plainFloat32Text(score))];
   });
 }
 

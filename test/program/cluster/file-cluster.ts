@@ -35,9 +35,9 @@ export class FileCluster {
     return this.all.startNode(...node);
   }
 
-  /** `larder cluster` with these words. */
-  larder(words: readonly string[], env?: Readonly<Record<string, string>>): ReturnType<TestCluster["larder"]> {
-    return this.all.larder(["cluster", ...words], env);
+  /** `larder cluster` with these words, in this process: `all.larder` has a process of its own. */
+  larder(words: readonly string[], env?: Readonly<Record<string, string>>): ReturnType<TestCluster["here"]> {
+    return this.all.here(["cluster", ...words], env);
   }
 
   sql<Row>(text: string): Promise<readonly Row[]> {

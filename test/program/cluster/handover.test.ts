@@ -67,7 +67,7 @@ test("a node that stops leaves its shards to the other, which has all that was a
   const made = await cluster.larder(["cluster", "init"]);
   assert.deepEqual([made.code, made.stderr], [0, ""]);
   assert.match(made.stdout, /^shard 1: store\nshard 2: messaging\nshard 3: vector$/m);
-  assert.match((await cluster.larder(["cluster", "init"])).stdout, /exists .* nothing was changed/);
+  assert.match((await cluster.here(["cluster", "init"])).stdout, /exists .* nothing was changed/);
 
   const first = await cluster.startNode("a");
   const a = new NodeClient(first);
@@ -109,7 +109,7 @@ test("a node that was killed and starts again on its directory has all that was 
   assert.deepEqual(await b.store("GET", "after"), { status: 200, body: { result: "handover" } });
   assert.deepEqual(await node.stop(), { code: 0, signal: null });
 
-  const left = await cluster.larder(["cluster", "status", "--json"]);
+  const left = await cluster.here(["cluster", "status", "--json"]);
   assert.equal(left.code, 1);
   const { nodes } = JSON.parse(left.stdout) as { nodes: readonly { name: string; state: string }[] };
   assert.deepEqual(
@@ -134,7 +134,7 @@ test("a node that cannot open a port of its shard releases it and ends with the 
     node.log,
     new RegExp(`"an area could not be opened; the node ends","area":"store","reason":"Port ${port} on`),
   );
-  const { stdout } = await cluster.larder(["cluster", "status"]);
+  const { stdout } = await cluster.here(["cluster", "status"]);
   assert.match(stdout, /^shard 1 \(store\): free, last by b, epoch \d+, 1 claims without a recovery$/m);
 });
 

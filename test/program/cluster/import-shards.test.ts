@@ -1,7 +1,10 @@
 /** The data of a single server moves into a cluster whose areas have several shards: each tenant goes to one of them. */
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
+import { seededRandom } from "../../../src/kernel/random.ts";
+import { drawnPart } from "../../harness/drawn-part.ts";
 import { missingProgram } from "../../harness/required-programs.ts";
+import { seedFrom } from "../../harness/seed.ts";
 import { oneThread, type RunningProgram, startProgram } from "../program-process.ts";
 import { NodeClient, secrets, TestCluster } from "./cluster-program.ts";
 import { ask, configOf, contents, sql, storeToken, untilServed, userToken, write, written } from "./shard-clients.ts";
@@ -212,6 +215,9 @@ async function make(server: RunningProgram, kind: string, body: object): Promise
   return ((await made.json()) as { token: string }).token;
 }
 
+/** Each starts two programs, so npm test has one of them, and a proof has both. */
+const counts = drawnPart(["1", "2"], { oneIn: 2, random: seededRandom(seedFrom("LARDER_IMPORT_SHARDS_SEED")) });
+
 test("what was made at run time comes into a cluster with its tokens and signing keys, sealed", { skip }, async () => {
   const directory = cluster.dataDirectory("made");
   const single = await startSingle("made", []);
@@ -230,14 +236,14 @@ test("what was made at run time comes into a cluster with its tokens and signing
   const signing = await keysOf(single);
   assert.deepEqual(await single.stop(), { code: 0, signal: null });
 
-  for (const shards of ["1", "2"]) {
+  for (const shards of counts) {
     await sql(cluster, "DROP SCHEMA IF EXISTS larder CASCADE");
     assert.equal((await cluster.here(["cluster", "init", "--shards", shards])).code, 0);
     const words = ["cluster", "import", directory];
     if (shards === "1") {
       // Of a cluster that was used before, although its areas are empty.
       await sql(cluster, "INSERT INTO larder.tenant (area, name, shard, sealed) VALUES ('store', 'shop', 1, '')");
-      const taken = await cluster.larder(words, { ...secrets, ...KEY });
+      const taken = await cluster.here(words, { ...secrets, ...KEY });
       assert.deepEqual(
         [taken.code, taken.stderr],
         [
@@ -248,7 +254,7 @@ test("what was made at run time comes into a cluster with its tokens and signing
       assert.deepEqual(await sql(cluster, "SELECT count(*)::int AS rows FROM larder.log"), [{ rows: 0 }]);
       await sql(cluster, "DELETE FROM larder.tenant");
     } else {
-      const keyless = await cluster.larder(words, secrets);
+      const keyless = await cluster.here(words, secrets);
       assert.equal(keyless.code, 0, keyless.stderr);
       assert.match(
         keyless.stdout,
@@ -257,11 +263,11 @@ test("what was made at run time comes into a cluster with its tokens and signing
       for (const one of ["database shop", "database empty", "index docs", "messaging user ann"])
         assert.match(keyless.stdout, new RegExp(`^The ${one} was made at run time: list it in`, "m"));
     }
-    const imported = await cluster.larder(words, { ...secrets, ...KEY });
+    const imported = await cluster.here(words, { ...secrets, ...KEY });
     assert.deepEqual([imported.code, imported.stderr], [0, ""]);
     assert.ok(imported.stdout.includes(SEALED), imported.stdout);
     assert.doesNotMatch(imported.stdout, /was made at run time: list it|has secrets that a cluster does not store/);
-    const again = await cluster.larder(words, { ...secrets, ...KEY });
+    const again = await cluster.here(words, { ...secrets, ...KEY });
     assert.match(again.stdout, /already has the data of .*; nothing was changed$/m);
     const [dump] = await sql<{ text: string }>(cluster, "SELECT string_agg(t::text, '') AS text FROM larder.tenant t");
     for (const token of [shop, empty, docs, ann]) assert.equal(dump?.text.includes(token), false);

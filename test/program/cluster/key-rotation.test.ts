@@ -32,7 +32,7 @@ test("no request is refused while the key is rotated twice, and a third node has
     assert.deepEqual(await client.store("INCR", "n"), { status: 200, body: { result: count } });
   };
   for (const newest of [1, 2]) {
-    const { code, stdout, stderr } = await during(cluster.larder(["rotate-key"]), increment);
+    const { code, stdout, stderr } = await during(cluster.all.larder(["cluster", "rotate-key"]), increment);
     assert.deepEqual([code, stdout, stderr], [0, rotated(newest), ""]);
     const uses = new RegExp(`"newest":${newest},"offered":"larder-${newest}"`);
     await during(Promise.all([a.untilPrinted(uses), b.untilPrinted(uses)]), increment);

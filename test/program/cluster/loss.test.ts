@@ -66,6 +66,6 @@ test("nodes report their memory, and the status says what the loss of one means"
     ],
   );
   assert.deepEqual((await status()).losses, [{ node: "a", fits: true, reason: null }]);
-  const { stdout } = await cluster.larder(["cluster", "status"]);
+  const { stdout } = await cluster.here(["cluster", "status"]);
   assert.match(stdout, /^loss of node a: fits$/m);
 });

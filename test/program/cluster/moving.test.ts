@@ -163,16 +163,16 @@ test("a single server moves into a cluster and back, with everything that it has
     ],
   ];
   for (const [words, text] of cases) {
-    const end = await cluster.larder(words);
+    const end = await cluster.here(words);
     assert.deepEqual([end.code, end.stderr], [1, text]);
   }
   await single.stop();
-  const early = await cluster.larder(["cluster", "import", directory], secrets);
+  const early = await cluster.here(["cluster", "import", directory], secrets);
   assert.deepEqual(
     [early.code, early.stderr],
     [1, "larder: The database has no cluster: run larder cluster init with the same settings\n"],
   );
-  assert.equal((await cluster.larder(["cluster", "init"])).code, 0);
+  assert.equal((await cluster.here(["cluster", "init"])).code, 0);
 
   // Cut at any byte, the cluster has nothing or everything. It has everything after a cut in the goodbye of a connection.
   const proxy = await CuttingProxy.start(Number(new URL(cluster.url).port));
@@ -206,7 +206,7 @@ test("a single server moves into a cluster and back, with everything that it has
   const a = new NodeClient(node);
   await a.untilServing();
   assert.deepEqual(await contents(node, userToken), before);
-  const used = await cluster.larder(["cluster", "import", directory], secrets);
+  const used = await cluster.here(["cluster", "import", directory], secrets);
   assert.equal(used.code, 1);
   assert.match(
     used.stderr,
@@ -224,16 +224,16 @@ test("a single server moves into a cluster and back, with everything that it has
 
   const back = cluster.dataDirectory("back");
   for (const area of AREAS) {
-    const end = await cluster.larder(["cluster", "export-shard", area, back]);
+    const end = await cluster.here(["cluster", "export-shard", area, back]);
     assert.deepEqual([end.code, end.stderr], [0, ""]);
     assert.match(end.stdout, /^no node serves/m);
   }
-  const again = await cluster.larder(["cluster", "export-shard", "vector", back]);
+  const again = await cluster.here(["cluster", "export-shard", "vector", back]);
   assert.deepEqual(
     [again.code, again.stderr],
     [1, `larder: ${back} has data of the area vector already: name another directory, such as a new one\n`],
   );
-  const verified = await cluster.larder(["verify", back], { LARDER_CLUSTER_URL: "" });
+  const verified = await cluster.here(["verify", back], { LARDER_CLUSTER_URL: "" });
   assert.deepEqual([verified.code, verified.stderr], [0, ""]);
   const restored = await startSingle("back");
   assert.deepEqual(await contents(restored, userToken), last);
@@ -247,12 +247,12 @@ test("operands of an export that cannot be used are refused by name", { skip }, 
   const foreign = cluster.dataDirectory("foreign");
   mkdirSync(foreign);
   writeFileSync(join(foreign, "letter.txt"), "");
-  const area = await cluster.larder(["cluster", "export-shard", "storage", cluster.dataDirectory("new")]);
+  const area = await cluster.here(["cluster", "export-shard", "storage", cluster.dataDirectory("new")]);
   assert.deepEqual(
     [area.code, area.stderr],
     [2, 'larder: "storage" is not an area: name one of store, messaging, vector, or the number of a shard\n'],
   );
-  const other = await cluster.larder(["cluster", "export-shard", "store", foreign]);
+  const other = await cluster.here(["cluster", "export-shard", "store", foreign]);
   assert.equal(other.code, 1);
   assert.match(other.stderr, /letter\.txt/);
   assert.deepEqual(readdirSync(foreign), ["letter.txt"]);
@@ -263,7 +263,7 @@ test("a new branch is refused while a node lives; after it nodes own nothing, an
 }, async () => {
   const node = await cluster.startNode("a", oneThread);
   await new NodeClient(node).untilServing();
-  const refused = await cluster.larder(["cluster", "new-branch"]);
+  const refused = await cluster.here(["cluster", "new-branch"]);
   assert.deepEqual(
     [refused.code, refused.stderr],
     [1, "larder: The node a of the cluster must not run meanwhile: stop what runs, and run this command again\n"],

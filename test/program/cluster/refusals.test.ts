@@ -16,7 +16,7 @@ let cluster: TestCluster;
 before(async () => {
   if (skip !== false) return;
   cluster = await TestCluster.start();
-  assert.equal((await cluster.larder(["cluster", "init"])).code, 0);
+  assert.equal((await cluster.here(["cluster", "init"])).code, 0);
 });
 
 after(async () => {

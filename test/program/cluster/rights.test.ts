@@ -70,7 +70,7 @@ test("a role without the rights is named with what it lacks, and with them it se
       `problem: The user of LARDER_CLUSTER_URL may not use the schema larder: permission denied for schema larder. ${text}`,
     ],
   ]);
-  const { stdout } = await cluster.larder(["cluster", "grants", 'no"de']);
+  const { stdout } = await cluster.here(["cluster", "grants", 'no"de']);
   assert.match(stdout, /^GRANT USAGE ON SCHEMA larder TO "no""de";$/m);
   await sql(ownerUrl, stdout);
   assert.match((await check())[1][0] ?? "", /^cluster [\da-f-]{36}: ok$/);

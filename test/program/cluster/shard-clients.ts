@@ -50,7 +50,7 @@ export interface Answer {
 
 /** The nodes that these headers of answers name, in alphabetical order. */
 export async function nodesOf(cluster: TestCluster, owners: readonly (string | null)[]): Promise<readonly string[]> {
-  const { stdout } = await cluster.larder(["cluster", "status", "--json"]);
+  const { stdout } = await cluster.here(["cluster", "status", "--json"]);
   const { nodes } = JSON.parse(stdout) as { nodes: readonly { name: string; ownerName: string }[] };
   const names = new Map(nodes.map(({ name, ownerName }) => [ownerName, name]));
   return owners.map((owner) => names.get(owner ?? "") ?? `unknown ${owner}`).toSorted();

@@ -25,7 +25,7 @@ after(async () => {
 });
 
 async function add(...operands: readonly string[]): Promise<readonly [code: number, text: string]> {
-  const { code, stdout, stderr } = await cluster.larder(["cluster", "add-shards", ...operands]);
+  const { code, stdout, stderr } = await cluster.here(["cluster", "add-shards", ...operands]);
   return [code, stdout + stderr];
 }
 

@@ -11,7 +11,7 @@ export function planCardinality({ field, number }: PlannedField, parameters: Agg
   const keysFor = (run: Run): Keys => {
     if (field.type === "KEYWORD") return keysOfWords(run, number, typeof missing === "string" ? missing : undefined);
     const column = numbersOf(run, number);
-    const ordinals = new NumberOrdinals();
+    const ordinals = new NumberOrdinals(run.spend);
     return {
       countOf: (document) => column.countOf(document),
       keyOf: (document, at) => ordinals.ordinalOf(column.valueOf(document, at)),

@@ -86,7 +86,7 @@ function planGrid(
   return planBuckets(
     (run) => {
       const column = numbersOf(run, number);
-      const places = new NumberOrdinals();
+      const places = new NumberOrdinals(run.spend);
       return {
         keys: {
           countOf: (document) => column.countOf(document),

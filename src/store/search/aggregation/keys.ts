@@ -85,7 +85,7 @@ export function collectCells(
   { spend }: Run,
   { keys, keepsPairs }: { keys: Keys; keepsPairs: boolean },
 ): Collected {
-  const cells = new Cells(ownerCount, keys.limit);
+  const cells = new Cells(ownerCount, { keyLimit: keys.limit, spend });
   const pairs = new Pairs(keepsPairs ? documents.length : 0);
   const add = (place: number, document: number, key: number): void => {
     if (key === NO_KEY) return;

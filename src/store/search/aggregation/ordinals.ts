@@ -1,4 +1,5 @@
 /** Small numbers for values and for pairs, in the order in which they were first seen. */
+import type { Spend } from "../index/index-reader.ts";
 
 /** Numbers in a growing array. */
 export class Uint32List {
@@ -38,8 +39,17 @@ function grown(numbers: Uint32Array): Uint32Array<ArrayBuffer> {
 const bits = new Float64Array(1);
 const halves = new Uint32Array(bits.buffer);
 
-/** Distinct numbers. -0 is 0, and a bigint never equals a number, because it is beyond the safe integers. */
+/** Slots that a look-up passes without cost. */
+const FREE_SLOTS = 16;
+
+/**
+ * Distinct numbers. -0 is 0, and a bigint never equals a number, because it is beyond the safe integers.
+ *
+ * Values can be chosen so that all have one hash, and then each look-up passes the slots of all before it. So the slots
+ * that it passes are spent, and such an aggregation ends at the limit of its command.
+ */
 export class NumberOrdinals {
+  readonly #spend: Spend;
   /** Ordinal plus one of the number in each slot; 0: the slot is free. A power of two. */
   #slots = new Uint32Array(64);
   #values = new Float64Array(32);
@@ -47,6 +57,10 @@ export class NumberOrdinals {
   /** By ordinal: values that are bigints. Their places in `#values` are not used. */
   #bigints: Map<number, bigint> | undefined;
   #ordinalsOfBigints: Map<bigint, number> | undefined;
+
+  constructor(spend: Spend) {
+    this.#spend = spend;
+  }
 
   get count(): number {
     return this.#count;
@@ -60,13 +74,16 @@ export class NumberOrdinals {
     if (typeof value === "bigint") return this.#ordinalOfBigint(value);
     const plain = value + 0;
     const mask = this.#slots.length - 1;
-    let slot = hashOf(plain) & mask;
-    for (;;) {
-      const found = this.#slots[slot] as number;
-      if (found === 0) return this.#add(slot, plain);
-      if (this.#values[found - 1] === plain) return found - 1;
+    const first = hashOf(plain) & mask;
+    let slot = first;
+    let found = this.#slots[slot] as number;
+    while (found !== 0 && this.#values[found - 1] !== plain) {
       slot = (slot + 1) & mask;
+      found = this.#slots[slot] as number;
     }
+    const passed = (slot - first) & mask;
+    if (passed > FREE_SLOTS) this.#spend(passed);
+    return found === 0 ? this.#add(slot, plain) : found - 1;
   }
 
   #add(slot: number, value: number): number {
@@ -140,8 +157,11 @@ export class Cells {
   /** The place plus one of the document that was counted last. */
   readonly #places = new Uint32List();
 
-  /** `keyLimit`: keys are below it, or undefined if that is not known yet. */
-  constructor(ownerCount: number, keyLimit: number | undefined) {
+  /** Keys are below `keyLimit`, which is undefined if it is not known yet. */
+  constructor(
+    ownerCount: number,
+    { keyLimit, spend }: { readonly keyLimit: number | undefined; readonly spend: Spend },
+  ) {
     if (ownerCount === 1) {
       // Keys are dense, so the table grows with them.
       this.#keyLimit = 0;
@@ -151,7 +171,7 @@ export class Cells {
       this.#table = new Uint32Array(ownerCount * keyLimit);
     } else {
       this.#keyLimit = KEYS_MAX;
-      this.#hash = new NumberOrdinals();
+      this.#hash = new NumberOrdinals(spend);
     }
   }
 

@@ -5,7 +5,7 @@ import { seedFrom } from "../../../../test/harness/seed.ts";
 import type { Bytes } from "../../../kernel/bytes.ts";
 import { type Random, seededRandom } from "../../../kernel/random.ts";
 import type { FieldType, FieldValue, IndexDefinition, SearchDocument } from "../definition.ts";
-import type { Analyzer } from "../text/analyzer.ts";
+import { plainAnalyzer } from "../query/naive-reader.virtual.ts";
 import { type Column, NO_DOCUMENT, type Postings, type TextReader } from "./index-reader.ts";
 import { codeOfLength, lengthOfCode } from "./lengths.ts";
 import { SearchIndex } from "./search-index.ts";
@@ -32,16 +32,10 @@ function definitionOf(fieldTypes: readonly FieldType[]): IndexDefinition {
   };
 }
 
-/** Runs of letters in lower case. */
-const plainAnalyzer: Analyzer = {
-  analyse: (text, take) => {
-    for (const { 0: word, index } of text.matchAll(/[a-z]+/gi)) take(word.toLowerCase(), index, index + word.length);
-  },
-  words: () => [],
-};
+const analyzer = plainAnalyzer((word) => word)("english", { isTokenized: true, isStemmed: false });
 
 function newIndex(definition = definitionOf(types)): SearchIndex {
-  return new SearchIndex(definition, () => plainAnalyzer);
+  return new SearchIndex(definition, () => analyzer);
 }
 
 const spend = (): void => {};
@@ -112,7 +106,7 @@ function postingsOf(
     let position = 0;
     let length = 0;
     for (const value of values[field] ?? []) {
-      plainAnalyzer.analyse(value as Bytes, (token) => {
+      analyzer.analyse(value as Bytes, (token) => {
         positions.set(token, [...(positions.get(token) ?? []), position]);
         position += 1;
         length += 1;

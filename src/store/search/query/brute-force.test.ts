@@ -1,6 +1,12 @@
-/** Queries over an index find what a search through all documents finds. LARDER_TEST_SIZE=proof draws a hundred times as many. */
+/**
+ * Queries over an index find what a search through all documents finds.
+ *
+ * Run again:  LARDER_BRUTE_FORCE_SEED=… npm run t -- src/store/search/query/brute-force.test.ts
+ */
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { allowanceOf, spending } from "../../../../test/budget.ts";
+import { seedFrom } from "../../../../test/harness/seed.ts";
 import { type Random, seededRandom } from "../../../kernel/random.ts";
 import type { IndexDefinition, SearchDocument } from "../definition.ts";
 import { BruteForce } from "./brute-force.virtual.ts";
@@ -11,7 +17,20 @@ import { naiveReader, plainAnalyzer } from "./naive-reader.virtual.ts";
 import { Draw } from "./random-filters.virtual.ts";
 import { countMatches, findHits, matchingDocuments } from "./search.ts";
 
-const FACTOR = process.env["LARDER_TEST_SIZE"] === "proof" ? 100 : 1;
+const firstSeed = seedFrom("LARDER_BRUTE_FORCE_SEED");
+const allowance = allowanceOf("search-brute-force");
+
+/** Calls `compare` with one seed after the other until the allowance of a test is spent. */
+function withSeeds(compare: (seed: number) => void): void {
+  const isSpent = spending(allowance);
+  for (let count = 0; !isSpent(count); count += 1) {
+    try {
+      compare(firstSeed + count);
+    } catch (error) {
+      throw new Error(`LARDER_BRUTE_FORCE_SEED=${firstSeed + count}`, { cause: error });
+    }
+  }
+}
 
 const spend = (): void => {};
 const analyzerFor = plainAnalyzer((word) => (word.endsWith("s") ? word.slice(0, -1) : word));
@@ -45,24 +64,15 @@ function compareOnce(draw: Draw, { documentCount, filterCount }: { documentCount
 }
 
 test("random filters over small indexes find, count, score and order as a search through all documents", () => {
-  for (let seed = 1; seed <= 20 * FACTOR; seed += 1) {
+  withSeeds((seed) => {
+    // Several for each index of the other tests, which are larger.
     const draw = new Draw(seededRandom(seed));
-    try {
-      compareOnce(draw, { documentCount: draw.below(40), filterCount: 20 });
-    } catch (error) {
-      throw new Error(`seed ${seed}`, { cause: error });
-    }
-  }
+    for (let i = 0; i < 10; i += 1) compareOnce(draw, { documentCount: draw.below(40), filterCount: 20 });
+  });
 });
 
 test("random filters over an index of several windows agree with a search through all documents", () => {
-  for (let seed = 1; seed <= FACTOR; seed += 1) {
-    try {
-      compareOnce(new Draw(seededRandom(seed)), { documentCount: 5_000, filterCount: 10 });
-    } catch (error) {
-      throw new Error(`seed ${seed}`, { cause: error });
-    }
-  }
+  withSeeds((seed) => compareOnce(new Draw(seededRandom(seed)), { documentCount: 5_000, filterCount: 10 }));
 });
 
 const oneText: IndexDefinition = {
@@ -82,7 +92,7 @@ function zipfTexts(random: Random, count: number): (SearchDocument | undefined)[
 }
 
 test("skipping of low scores leaves out no hit, with sums of frequent and rare words and boosts of any sign", () => {
-  for (let seed = 1; seed <= 2 * FACTOR; seed += 1) {
+  withSeeds((seed) => {
     const random = seededRandom(seed);
     const documents = zipfTexts(random, 800);
     const index = naiveReader({ definition: oneText, documents, analyzerFor, blockLength: 8 });
@@ -97,7 +107,7 @@ test("skipping of low scores leaves out no hit, with sums of frequent and rare w
       const options = { ranking: byScore, offset: 0, limit: 1 + random.below(12) };
       const found = findHits(index, parse(text, oneText), { ...options, spend });
       const fault = faultOfHits(found, { ...options, expected: slow.hits(text, byScore) });
-      assert.equal(fault, undefined, `seed ${seed}: ${text}`);
+      assert.equal(fault, undefined, text);
     }
-  }
+  });
 });

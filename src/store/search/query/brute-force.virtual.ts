@@ -6,6 +6,7 @@
  */
 import type { Bytes } from "../../../kernel/bytes.ts";
 import { textFromBytes } from "../../../kernel/bytes.ts";
+import { plainFloat32Text } from "../../../kernel/float32/text.virtual.ts";
 import type { JsonNode } from "../../json/node.ts";
 import { doubleOf, WholeDouble } from "../../json/number.ts";
 import { JsonObject } from "../../json/object.ts";
@@ -446,12 +447,7 @@ function modified(value: number, modifier: string): number {
   }
 }
 
-/** The shortest decimal that reads back as the same float32, found by trying. */
+/** The text of a score that is a float32. */
 export function slowFloat32Text(score: number): Bytes {
-  const rounded = Math.fround(score);
-  for (let digits = 1; digits < 10; digits += 1) {
-    const text = Number(rounded.toPrecision(digits));
-    if (Math.fround(text) === rounded) return `${text}`;
-  }
-  return `${rounded}`;
+  return plainFloat32Text(score).replace(/\.0$/, "");
 }

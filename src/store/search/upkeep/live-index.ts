@@ -196,7 +196,8 @@ export class LiveIndex implements IndexOfDefinition {
     for (let key = scan.keys.take(); key !== undefined; key = scan.keys.take()) {
       // One that was written since is up to date, or dirty.
       left -= this.index.has(key) || this.dirty.has(key) ? 1 : this.#update(key);
-      if (left <= 0) return left;
+      // After the last key the scan is over: nothing would be left that asks for another slice.
+      if (left <= 0 && scan.keys.count > 0) return left;
     }
     this.#scan = undefined;
     this.#forgetOrder();

@@ -87,6 +87,24 @@ test("SKIPINITIALSCAN indexes what is written from then on", () => {
   ]);
 });
 
+test("a scan whose last key fills a slice is over with it", () => {
+  const session = startSession();
+  const { database } = session;
+  fill(session, 3);
+  session.run(CREATE);
+  const live = database.search.find("i")?.live;
+  assert.ok(live !== undefined);
+  for (const size of [1, 100, 200]) {
+    live.startScan({ shows: false });
+    // A slice of one step ends after each key.
+    for (let slice = 0; live.hasBacklog; slice += 1) {
+      assert.ok(slice < 1_000);
+      live.runSlice(size);
+    }
+    assert.equal(live.isRebuilding, false, `slices of ${size} steps`);
+  }
+});
+
 test("an index that is dropped during its scan ends the waiting", async () => {
   const session = startSession();
   fill(session);

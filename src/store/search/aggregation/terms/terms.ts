@@ -96,7 +96,7 @@ function beginNumbers(
   const missing = parameters.missingNumber(field);
   return (run) => {
     const column = numbersOf(run, number);
-    const ordinals = new NumberOrdinals();
+    const ordinals = new NumberOrdinals(run.spend);
     const valueOfKey = (key: number): number | bigint => ordinals.valueAt(key);
     return {
       keys: {
