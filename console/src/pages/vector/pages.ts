@@ -1,0 +1,3 @@
+import type { Page } from "../pages.ts";
+
+export const vectorPages: readonly Page[] = [];
