@@ -4,7 +4,10 @@ import { Field } from "../../parts/field.tsx";
 export function IndexFields() {
   return (
     <>
-      <Field label="Dimensions" hint="Of its dense vectors; empty: fixed by the first record, or none in a sparse index">
+      <Field
+        label="Dimensions"
+        hint="Of its dense vectors; empty: fixed by the first record, or none in a sparse index"
+      >
         <input name="dimension" type="number" min="1" />
       </Field>
       <Field label="Similarity">
