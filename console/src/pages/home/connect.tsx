@@ -20,10 +20,10 @@ export function Connect({ addresses, mode }: { addresses: Readonly<Record<string
     async (signal) => {
       const blocks = await Promise.all(
         tenants.map(([kind, name]) =>
-          request<Record<string, string>>(`env/${kind}/${encodeURIComponent(name)}`, { signal }),
+          request<{ variables: Record<string, string> }>(`env/${kind}/${encodeURIComponent(name)}`, { signal }),
         ),
       );
-      return Object.assign({}, ...blocks) as Record<string, string>;
+      return Object.assign({}, ...blocks.map(({ variables }) => variables)) as Record<string, string>;
     },
     [tenants],
   );

@@ -94,8 +94,17 @@ function toneOf(state: string): Tone {
   return state === "failed" ? "bad" : "warn";
 }
 
-/** `deadLetters` is `dead letters`; the unit is said by the value. */
+const furtherWords: Readonly<Record<string, string>> = {
+  calls: "deliveries under way",
+  recallMissed: "indexes below their recall",
+  rowBytes: "rows",
+  diskFreeBytes: "disk free",
+};
+
+/** `deadLetters` is `dead letters`; the value has the unit. */
 function wordsOf(figure: string): string {
+  const words = furtherWords[figure];
+  if (words !== undefined) return words;
   return figure.replace(/(Bytes|Seconds)$/, "").replace(/[A-Z]/g, (letter) => ` ${letter.toLowerCase()}`);
 }
 

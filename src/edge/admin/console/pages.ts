@@ -10,16 +10,13 @@
  *     cached without asking. The page itself is never cached.
  * (3) Every other path is the page, which reads the path itself.
  */
+import { brotliDecompressSync } from "node:zlib";
 import { consoleFileMissing, consoleMethodNotAllowed } from "../../errors.ts";
 import type { HttpReply, RequestHead } from "../../handler.ts";
 import { failureReply } from "../../respond.ts";
 
-export interface ConsoleFile {
-  readonly content: Buffer;
-  /** The same compressed, if the build has made it. */
-  readonly brotli?: Buffer | undefined;
-  readonly gzip?: Buffer | undefined;
-}
+/** The build keeps text files only compressed. */
+export type ConsoleFile = { readonly content: Buffer } | { readonly brotli: Buffer };
 
 /** By path below `/console/`, such as `assets/index-B2x.js`. */
 export type ConsoleFiles = ReadonlyMap<string, ConsoleFile>;
@@ -83,7 +80,7 @@ function fileReply(
   head: RequestHead,
   { name, file }: { readonly name: string; readonly file: ConsoleFile },
 ): HttpReply {
-  const { body, encoding } = encodedFor(head.header("accept-encoding") ?? "", file);
+  const isSentCompressed = "brotli" in file && acceptsBrotli(head.header("accept-encoding") ?? "");
   const caching = name.startsWith(ASSETS) ? "public, max-age=31536000, immutable" : "no-store"; // keeps (2)
   return {
     status: 200,
@@ -97,28 +94,37 @@ function fileReply(
       caching,
       "Vary",
       "Accept-Encoding",
-      ...(encoding === undefined ? [] : ["Content-Encoding", encoding]),
+      ...(isSentCompressed ? ["Content-Encoding", "br"] : []),
     ],
-    body,
+    body: isSentCompressed ? file.brotli : plainContent(file),
     route: "console page",
   };
 }
 
-function encodedFor(accepted: string, { content, brotli, gzip }: ConsoleFile): { body: Buffer; encoding?: string } {
-  const accepts = (coding: string): boolean =>
-    accepted.split(",").some((item) => {
-      const [name, ...parameters] = item.split(";").map((part) => part.trim().toLowerCase());
-      return name === coding && !parameters.some((parameter) => /^q=0(?:\.0*)?$/.test(parameter));
-    });
-  if (brotli !== undefined && accepts("br")) return { body: brotli, encoding: "br" };
-  if (gzip !== undefined && accepts("gzip")) return { body: gzip, encoding: "gzip" };
-  return { body: content };
+function acceptsBrotli(accepted: string): boolean {
+  return accepted.split(",").some((item) => {
+    const [name, ...parameters] = item.split(";").map((part) => part.trim().toLowerCase());
+    return name === "br" && !parameters.some((parameter) => /^q=0(?:\.0*)?$/.test(parameter));
+  });
+}
+
+const plainContents = new WeakMap<Buffer, Buffer>();
+
+/** Decompressed once, for browsers on a connection without TLS, which ask for no brotli. */
+function plainContent(file: ConsoleFile): Buffer {
+  if ("content" in file) return file.content;
+  let content = plainContents.get(file.brotli);
+  if (content === undefined) {
+    content = brotliDecompressSync(file.brotli);
+    plainContents.set(file.brotli, content);
+  }
+  return content;
 }
 
 const notBuilt: HttpReply = {
   status: 404,
   headers: [...consoleHeaders, "Content-Type", "text/plain; charset=utf-8", "Cache-Control", "no-store"],
-  body: "The console is not built; build it with: npm --prefix console ci && npm --prefix console run build\n",
+  body: "The console is not built; `npm run console` in a checkout builds it\n",
   route: "console page",
 };
 

@@ -1,16 +1,16 @@
 /**
- * The built console: `dist/console/` of the package, with compressed siblings of
- * its files (`.br`, `.gz`) if the build has made them. Everything is read once, so
- * that no request touches the disk; until it is built, each request looks again.
+ * The built console: `dist/console/` of the package, where text files are compressed
+ * (`.br`). Everything is read once, so that no request touches the disk; until it is
+ * built, each request looks again.
  */
 import { readdirSync, readFileSync } from "node:fs";
-import { sep } from "node:path";
+import { join, relative, sep } from "node:path";
 import { fileURLToPath } from "node:url";
 import type { ConsoleFile, ConsoleFiles } from "../../../edge/admin/console/pages.ts";
 import { packageRoot } from "../../package-files.ts";
 import { codeOf } from "../../refusal.ts";
 
-const COMPRESSED = /\.(?:br|gz)$/;
+const COMPRESSED = ".br";
 
 /** Returns a function that returns the files; undefined while the console is not built. */
 export function consoleFiles(
@@ -24,21 +24,19 @@ export function consoleFiles(
 }
 
 function readFiles(folder: string): ConsoleFiles | undefined {
-  const contents = new Map<string, Buffer>();
+  const files = new Map<string, ConsoleFile>();
   try {
     for (const entry of readdirSync(folder, { recursive: true, withFileTypes: true })) {
       if (!entry.isFile()) continue;
-      const path = `${entry.parentPath}${entry.parentPath.endsWith(sep) ? "" : sep}${entry.name}`;
-      contents.set(path.slice(folder.length).replaceAll(sep, "/").replace(/^\//, ""), readFileSync(path));
+      const path = join(entry.parentPath, entry.name);
+      const name = relative(folder, path).replaceAll(sep, "/");
+      const bytes = readFileSync(path);
+      if (name.endsWith(COMPRESSED)) files.set(name.slice(0, -COMPRESSED.length), { brotli: bytes });
+      else files.set(name, { content: bytes });
     }
   } catch (fault) {
     if (codeOf(fault) === "ENOENT") return undefined;
     throw fault;
-  }
-  const files = new Map<string, ConsoleFile>();
-  for (const [name, content] of contents) {
-    if (COMPRESSED.test(name)) continue;
-    files.set(name, { content, brotli: contents.get(`${name}.br`), gzip: contents.get(`${name}.gz`) });
   }
   return files;
 }
