@@ -126,18 +126,18 @@ export default function Records({ params: { tenant = "" } }: PageProps) {
 
 /** Pages of records; the next one comes by `more`. */
 function useRecords(index: string, namespace: string): { listed: Listed; more: () => void; reload: () => void } {
-  const [listed, setListed] = useState(START);
   const [round, setRound] = useState(0);
-  const busy = useRef(false);
-  const current = useRef(listed);
-  current.current = listed;
-  const place = useRef("");
-  place.current = `${index}/${namespace}/${round}`;
+  const place = `${index}/${namespace}/${round}`;
+  const [state, setState] = useState({ place, listed: START });
+  // Another place, or a change: from the start.
+  const listed = state.place === place ? state.listed : START;
+  /** The place and the cursor that were asked for last. */
+  const asked = useRef("");
   const more = useCallback(() => {
-    const { cursor, rows } = current.current;
-    if (busy.current || cursor === "") return;
-    busy.current = true;
-    const asked = place.current;
+    const { cursor, rows } = listed;
+    const next = `${place} ${cursor}`;
+    if (asked.current === next || cursor === "") return;
+    asked.current = next;
     callIndex<{ nextCursor: string; vectors: readonly VectorRecord[] }>(index, "range", {
       namespace,
       json: { cursor, limit: PAGE, includeMetadata: true, includeData: true },
@@ -146,18 +146,13 @@ function useRecords(index: string, namespace: string): { listed: Listed; more: (
         ({ nextCursor, vectors }) => ({ rows: [...rows, ...vectors], cursor: nextCursor }),
         (failure: unknown) => ({ rows, cursor: "", error: textOf(failure) }),
       )
-      .then((next) => {
-        busy.current = false;
-        if (asked === place.current) setListed(next);
+      .then((found) => {
+        if (asked.current === next) setState({ place, listed: found });
       });
-  }, [index, namespace]);
-  // Another place, or a change: from the start.
+  }, [index, namespace, place, listed]);
   useEffect(() => {
-    setListed(START);
-    current.current = START;
-    busy.current = false;
-    more();
-  }, [more, round]);
+    if (listed === START) more();
+  }, [listed, more]);
   const reload = useCallback(() => setRound((old) => old + 1), []);
   return { listed, more, reload };
 }
