@@ -1,4 +1,6 @@
 /** Filters of a list, which are in the query of the page's address, so that a view can be linked. */
+import "./filters.css";
+import { useEffect, useRef } from "preact/hooks";
 import { useLocation } from "preact-iso";
 import { Button } from "./button.tsx";
 import { Field } from "./field.tsx";
@@ -45,11 +47,20 @@ export function Filters({ label, fields }: { label: string; fields: readonly Fil
   const frequent = fields.filter(({ isRare }) => isRare !== true);
   const rare = fields.filter(({ isRare }) => isRare === true);
   const isRareUsed = rare.some(({ name }) => values[name] !== undefined);
+  const form = useRef<HTMLFormElement>(null);
+  // The fields keep their elements, and so the keyboard, when the address changes.
+  useEffect(() => {
+    for (const { name, kind } of fields) {
+      const element = form.current?.elements.namedItem(name);
+      if (!(element instanceof HTMLInputElement || element instanceof HTMLSelectElement)) continue;
+      element.value = kind === "time" ? localText(values[name] ?? "") : (values[name] ?? "");
+    }
+  }, [JSON.stringify(values)]);
   return (
     <form
       role="search"
       aria-label={label}
-      key={JSON.stringify(values)}
+      ref={form}
       onSubmit={(event) => {
         event.preventDefault();
         change(readForm(event.currentTarget, fields));
@@ -57,7 +68,7 @@ export function Filters({ label, fields }: { label: string; fields: readonly Fil
     >
       <div class="filters">
         {frequent.map((field) => (
-          <FilterInput key={field.name} field={field} value={values[field.name] ?? ""} />
+          <FilterInput key={field.name} field={field} />
         ))}
         <Button type="submit">Filter</Button>
         {Object.keys(values).length > 0 && (
@@ -71,7 +82,7 @@ export function Filters({ label, fields }: { label: string; fields: readonly Fil
           <summary>More filters</summary>
           <div class="filters">
             {rare.map((field) => (
-              <FilterInput key={field.name} field={field} value={values[field.name] ?? ""} />
+              <FilterInput key={field.name} field={field} />
             ))}
           </div>
         </details>
@@ -80,12 +91,11 @@ export function Filters({ label, fields }: { label: string; fields: readonly Fil
   );
 }
 
-function FilterInput({ field, value }: { field: FilterField; value: string }) {
-  const { name, label, kind, placeholder } = field;
+function FilterInput({ field: { name, label, kind, placeholder } }: { field: FilterField }) {
   if (typeof kind === "object")
     return (
       <Field label={label}>
-        <select name={name} value={value} onChange={({ currentTarget }) => currentTarget.form?.requestSubmit()}>
+        <select name={name} onChange={({ currentTarget }) => currentTarget.form?.requestSubmit()}>
           {kind.map(([word, text]) => (
             <option key={word} value={word}>
               {text}
@@ -98,9 +108,9 @@ function FilterInput({ field, value }: { field: FilterField; value: string }) {
   return (
     <Field label={label}>
       {kind === "time" ? (
-        <input {...shared} type="datetime-local" step={1} defaultValue={localText(value)} />
+        <input {...shared} type="datetime-local" step={1} />
       ) : (
-        <input {...shared} inputMode={kind === "number" ? "numeric" : "text"} defaultValue={value} />
+        <input {...shared} inputMode={kind === "number" ? "numeric" : "text"} />
       )}
     </Field>
   );

@@ -20,7 +20,7 @@ export function Timeline({ label, items }: { label: string; items: readonly Time
   return (
     <ol class="timeline" aria-label={label}>
       {items.map(({ key, tone, title, at, tookMs, detail }) => (
-        <li key={key} class={tone}>
+        <li key={key} class={`tone-${tone}`}>
           <div class="timeline-head">
             <strong>{title}</strong>
             {tookMs !== undefined && <span class="hint">took {durationText(tookMs)}</span>}
