@@ -1,3 +1,5 @@
 import type { Page } from "../pages.ts";
 
-export const storePages: readonly Page[] = [];
+export const storePages: readonly Page[] = [
+  { path: "/store/:tenant/keys", title: "Keys", load: () => import("./keys/keys.tsx") },
+];
