@@ -44,12 +44,17 @@ export function usePages<Row, Cursor>(
   const controller = useRef(new AbortController());
   const seen = useRef(new Set<string>());
 
+  // Not state: two calls of `onEnd` may come before the state of the first one.
+  const reading = useRef(false);
+
   const read = (cursor: Cursor | undefined): void => {
     const { signal } = controller.current;
+    reading.current = true;
     setState(({ error: _, ...old }) => ({ ...old, isLoading: true }));
     load(cursor, signal).then(
       (page) => {
         if (signal.aborted) return;
+        reading.current = false;
         const fresh = keyOf === undefined ? page.rows : page.rows.filter((row) => isFirst(seen.current, keyOf(row)));
         setState(({ rows }) => ({
           rows: [...rows, ...fresh],
@@ -59,7 +64,9 @@ export function usePages<Row, Cursor>(
         }));
       },
       (error: unknown) => {
-        if (!signal.aborted) setState((old) => ({ ...old, isLoading: false, error: textOf(error) }));
+        if (signal.aborted) return;
+        reading.current = false;
+        setState((old) => ({ ...old, isLoading: false, error: textOf(error) }));
       },
     );
   };
@@ -74,7 +81,7 @@ export function usePages<Row, Cursor>(
 
   const { rows, next, isLoading, wasEmpty, error } = state;
   const more = (): void => {
-    if (!isLoading && (next !== undefined || rows.length === 0)) read(next);
+    if (!reading.current && (next !== undefined || rows.length === 0)) read(next);
   };
   const isComplete = !isLoading && error === undefined && next === undefined;
   return {

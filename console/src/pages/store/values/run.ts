@@ -41,6 +41,11 @@ export async function askAll(database: string, commands: readonly Words[], signa
   return replies;
 }
 
+/** Runs a Lua script, as one step that no other command can come between. */
+export function script(database: string, text: string, { keys, args }: { keys: Words; args: Words }): Promise<Reply> {
+  return ask(database, ["EVAL", text, keys.length, ...keys, ...args]);
+}
+
 export function isFailure(reply: Reply | undefined): reply is Failure {
   return typeof reply === "object" && reply !== null && "error" in reply;
 }
