@@ -3,6 +3,7 @@ import { useMemo, useState } from "preact/hooks";
 import { Button } from "./button.tsx";
 import { Copy } from "./copy.tsx";
 import { bytesText } from "./format.ts";
+import { indentJson } from "./json-text.ts";
 
 /** More is shown only on demand: a browser needs seconds for megabytes of wrapped text. */
 const SHOWN_LENGTH = 20_000;
@@ -32,9 +33,5 @@ export function Code({ text, label }: { text: string; label: string }) {
 function indented(text: string): string {
   const first = text.trimStart()[0];
   if (text.length > JSON_LENGTH_MAX || (first !== "{" && first !== "[")) return text;
-  try {
-    return JSON.stringify(JSON.parse(text), undefined, 2);
-  } catch {
-    return text;
-  }
+  return indentJson(text) ?? text;
 }

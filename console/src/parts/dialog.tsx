@@ -12,14 +12,19 @@ export interface DialogProps {
 
 export function Dialog({ title, actions, onClose, children }: DialogProps) {
   const element = useRef<HTMLDialogElement>(null);
+  const isGone = useRef(false);
   const id = useId();
   useEffect(() => {
     const dialog = element.current;
     if (dialog?.open === false) dialog.showModal();
-    return () => dialog?.close();
+    return () => {
+      // The event of this closing comes later, when another dialog may be in the place of this one.
+      isGone.current = true;
+      dialog?.close();
+    };
   }, []);
   return (
-    <dialog ref={element} aria-labelledby={id} onClose={onClose}>
+    <dialog ref={element} aria-labelledby={id} onClose={() => !isGone.current && onClose()}>
       <h2 id={id}>{title}</h2>
       <div class="dialog-body">{children}</div>
       <div class="actions">

@@ -81,7 +81,7 @@ export function Table<Row>(props: TableProps<Row>) {
             const href = hrefOf?.(row);
             const cells = columns.map(({ title, align, isWide, cell }, at) => (
               <span key={title} role="cell" class={cellClass(align, isWide)}>
-                {at === 0 && href !== undefined ? <a href={href}>{cell(row)}</a> : cell(row)}
+                {at > 0 ? cell(row) : firstCell(cell(row), { href, open: onOpen && (() => onOpen(row)) })}
               </span>
             ));
             return (
@@ -120,6 +120,20 @@ export function Table<Row>(props: TableProps<Row>) {
         </div>
       </div>
     </div>
+  );
+}
+
+/** The first cell of a row that opens has the keyboard: it is a link or a button. */
+function firstCell(
+  content: ComponentChildren,
+  { href, open }: { href: string | undefined; open: (() => void) | undefined },
+): ComponentChildren {
+  if (href !== undefined) return <a href={href}>{content}</a>;
+  if (open === undefined) return content;
+  return (
+    <button type="button" class="opener" onClick={open}>
+      {content}
+    </button>
   );
 }
 
