@@ -310,14 +310,14 @@ class Console implements HttpService {
     const { request, session, names, rest, query } = call;
     const { program } = this.options;
     const [name = ""] = names;
+    const { method, body } = request;
+    const facts = factsOfCall[area]({ method, path: `/${rest}`, body });
+    if (isSafe(request) && !facts.isRead) this.#checkCsrf(request, session); // keeps (2)
     const kind = kindOf[area];
     const token = program.tokenOf(kind, name);
     if (token === undefined) throw tenantMissing(nounOf[kind], shown(name));
     const place = program.placeOf(area);
     if (place === undefined) throw areaNotServing(area);
-    const { method, body } = request;
-    const facts = factsOfCall[area]({ method, path: `/${rest}`, body });
-    if (isSafe(request) && !facts.isRead) this.#checkCsrf(request, session); // keeps (2)
     const note = (status: number): void => this.#noteCall({ area, name, request, facts }, status);
     try {
       const passed = { area, place, token, target: `/${rest}${query}`, route: area };
