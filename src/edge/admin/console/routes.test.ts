@@ -36,7 +36,7 @@ function open(mode: "dev" | "serve", { isEncrypted = false } = {}) {
   const program: ConsoleProgram = {
     ...{ mode, version: "1.2.3", files: () => undefined, addresses: () => ({ store: "http://127.0.0.1:1" }) },
     ...{ placeOf: () => undefined, tokenOf: (_, name) => (name === "main" ? "tenant-secret" : undefined) },
-    ...{ overview: async () => ({ mode }), environment: () => ({ A: "b" }) },
+    ...{ document: async () => "{}", overview: async () => ({ mode }), environment: () => ({ A: "b" }) },
   };
   const service = consoleService({ program, administration, tokens, clock, isEncrypted });
   const send = async (line: string, { body = "", headers = {}, from = "127.0.0.1" }: Sent = {}) => {
