@@ -23,9 +23,7 @@ const root = fileURLToPath(new URL("..", import.meta.url));
 
 /** Bundles the program into `folder`. What is imported on demand stays in files that are loaded on demand. */
 export async function buildProgram(folder: string): Promise<void> {
-  // The console has a build of its own, console.ts.
-  for (const name of existsSync(folder) ? readdirSync(folder) : [])
-    if (name !== "console") rmSync(join(folder, name), { recursive: true });
+  clear(folder);
   const bundle = await rolldown({
     cwd: root,
     input: Object.fromEntries(Object.entries(entries).map(([name, path]) => [name, `src/${path}`])),
@@ -49,6 +47,12 @@ export async function buildProgram(folder: string): Promise<void> {
     codeSplitting: { groups: await startFileGroups(root, Object.values(entries)) },
   });
   await bundle.close();
+}
+
+/** Removes what was built before, but not the console, which has a build of its own (console/). */
+function clear(folder: string): void {
+  for (const name of existsSync(folder) ? readdirSync(folder) : [])
+    if (name !== "console") rmSync(join(folder, name), { recursive: true });
 }
 
 /** Makes `folder` a package as a user installs it, without its documentation, for tests that start the program. */

@@ -16,9 +16,7 @@ import { segmentOf, storeRoutes } from "../../store/routes.ts";
 import { splitVectorPath } from "../../vector/path.ts";
 import { vectorRoutes } from "../../vector/routes.ts";
 
-export const consoleAreas = ["store", "vector", "messaging"] as const;
-
-export type ConsoleArea = (typeof consoleAreas)[number];
+export type ConsoleArea = "store" | "vector" | "messaging";
 
 export interface AreaCall {
   readonly method: string;

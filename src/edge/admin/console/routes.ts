@@ -50,7 +50,7 @@ import {
 } from "../routes.ts";
 import { type AreaPlace, answerHeaders, passOn, type StreamGuard } from "./area-client.ts";
 import { LoginAttempts } from "./attempts.ts";
-import { type CallFacts, type ConsoleArea, consoleAreas, factsOfCall } from "./calls.ts";
+import { type CallFacts, type ConsoleArea, factsOfCall } from "./calls.ts";
 import { type ConsoleFiles, pageReply } from "./pages.ts";
 import { type ConsoleSession, ConsoleSessions, isSameSecret, newSecret, sessionCookie } from "./sessions.ts";
 
@@ -66,6 +66,8 @@ export interface ConsoleProgram {
   placeOf(area: ConsoleArea): AreaPlace | undefined;
   /** The standard token of a tenant. */
   tokenOf(kind: TenantKind, name: string): string | undefined;
+  /** The OpenAPI document of this API. */
+  document(): Promise<string>;
   /** For the page Home. */
   overview(): Promise<object>;
   /** The variables of the official clients for a tenant; undefined: there is no such tenant. */
@@ -93,8 +95,9 @@ interface ConsoleCall {
   readonly query: string;
 }
 
-export interface ConsoleRoute {
-  readonly id: string;
+export interface ConsoleRoute<Id extends string = string> {
+  /** The operation in the OpenAPI document, which has a description for each id (openapi/console.ts). */
+  readonly id: Id;
   /** `ANY`: all methods; the route has its own check of (2). */
   readonly method: "GET" | "POST" | "ANY";
   /** A segment in angle brackets is a parameter; `*` is the rest of the path. */
@@ -111,7 +114,20 @@ export interface ConsoleRoute {
 const kindOf: Readonly<Record<ConsoleArea, TenantKind>> = { store: "databases", vector: "indexes", messaging: "users" };
 const nounOf: Readonly<Record<TenantKind, string>> = { databases: "database", indexes: "index", users: "user" };
 
-export const consoleRoutes: readonly ConsoleRoute[] = [
+/** Rows with their ids as types, so that an id without a description does not compile. */
+function consoleRows<Id extends string>(rows: readonly ConsoleRoute<Id>[]): readonly ConsoleRoute<Id>[] {
+  return rows;
+}
+
+export const consoleRoutes = consoleRows([
+  {
+    id: "getConsoleDocument",
+    method: "GET",
+    path: "/console/api/openapi.json",
+    summary: "returns the OpenAPI document of the console",
+    access: "open",
+    handle: async (service) => ({ ...json({}), body: await service.document() }),
+  },
   {
     id: "getSession",
     method: "GET",
@@ -169,17 +185,23 @@ export const consoleRoutes: readonly ConsoleRoute[] = [
     access: "session",
     handle: (service, call) => service.callAdmin(call),
   },
-  ...consoleAreas.map(
-    (area): ConsoleRoute => ({
-      id: `call ${area}`,
-      method: "ANY",
-      path: `/console/api/${area}/<name>/*`,
-      summary: `calls a route of ${area} with the standard token of the ${nounOf[kindOf[area]]}`,
-      access: "session",
-      handle: (service, call) => service.callArea(area, call),
-    }),
-  ),
-];
+  areaRow("callStore", "store"),
+  areaRow("callVector", "vector"),
+  areaRow("callMessaging", "messaging"),
+]);
+
+export type ConsoleOperationId = (typeof consoleRoutes)[number]["id"];
+
+function areaRow<Id extends string>(id: Id, area: ConsoleArea): ConsoleRoute<Id> {
+  return {
+    id,
+    method: "ANY",
+    path: `/console/api/${area}/<name>/*`,
+    summary: `calls a route of ${area} with the standard token of the ${nounOf[kindOf[area]]}`,
+    access: "session",
+    handle: (service, call) => service.callArea(area, call),
+  };
+}
 
 const API = "/console/api";
 const NAMES_SHOWN_CHARACTERS = 80;
@@ -242,6 +264,10 @@ class Console implements HttpService {
       return this.#refusal(failure, request.id);
     }
   };
+
+  document(): Promise<string> {
+    return this.options.program.document();
+  }
 
   async describeSession({ session }: ConsoleCall): Promise<HttpReply> {
     const { program, administration } = this.options;
@@ -310,14 +336,14 @@ class Console implements HttpService {
     const { request, session, names, rest, query } = call;
     const { program } = this.options;
     const [name = ""] = names;
+    const { method, body } = request;
+    const facts = factsOfCall[area]({ method, path: `/${rest}`, body });
+    if (isSafe(request) && !facts.isRead) this.#checkCsrf(request, session); // keeps (2)
     const kind = kindOf[area];
     const token = program.tokenOf(kind, name);
     if (token === undefined) throw tenantMissing(nounOf[kind], shown(name));
     const place = program.placeOf(area);
     if (place === undefined) throw areaNotServing(area);
-    const { method, body } = request;
-    const facts = factsOfCall[area]({ method, path: `/${rest}`, body });
-    if (isSafe(request) && !facts.isRead) this.#checkCsrf(request, session); // keeps (2)
     const note = (status: number): void => this.#noteCall({ area, name, request, facts }, status);
     try {
       const passed = { area, place, token, target: `/${rest}${query}`, route: area };
