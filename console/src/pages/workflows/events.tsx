@@ -21,7 +21,9 @@ interface Waiter {
 }
 
 function runOf({ headers }: Waiter): string | undefined {
-  return headers?.["Upstash-Workflow-RunId"]?.[0];
+  const [, values] =
+    Object.entries(headers ?? {}).find(([name]) => name.toLowerCase() === "upstash-workflow-runid") ?? [];
+  return values?.[0];
 }
 
 const fields: readonly FilterField[] = [{ name: "event", label: "Event" }];
