@@ -173,7 +173,7 @@ export default function DeadLetters({ params: { tenant = "" } }: PageProps) {
 
 const columns: readonly Column<DeadLetter>[] = [
   { title: "Id", width: "minmax(5rem, 11rem)", cell: ({ dlqId }) => <code>{dlqId}</code> },
-  { title: "Status", width: "7.5rem", cell: (letter) => <Status letter={letter} /> },
+  { title: "Status", width: "7rem", cell: (letter) => <Status letter={letter} /> },
   {
     title: "Destination",
     width: "minmax(8rem, 2fr)",
@@ -192,7 +192,7 @@ const columns: readonly Column<DeadLetter>[] = [
       <bdi>{workflowRunId ?? queueName ?? topicName ?? scheduleId ?? ""}</bdi>
     ),
   },
-  { title: "Failed", width: "7rem", cell: (letter) => <Time at={failedAt(letter)} /> },
+  { title: "Failed", width: "8.5rem", cell: (letter) => <Time at={failedAt(letter)} /> },
 ];
 
 export function Status({ letter: { responseStatus } }: { letter: DeadLetter }) {

@@ -155,7 +155,7 @@ function Rows({ tenant, pages, rows, isFiltered }: RowsProps) {
 
 const columns: readonly Column<LogEntry>[] = [
   { title: "Message", width: "minmax(5rem, 13.5rem)", cell: ({ messageId }) => <code>{messageId}</code> },
-  { title: "State", width: "8.5rem", cell: ({ state }) => <StateBadge state={state} /> },
+  { title: "State", width: "minmax(5.5rem, 8.5rem)", cell: ({ state }) => <StateBadge state={state} /> },
   {
     title: "Destination",
     width: "minmax(8rem, 2.5fr)",
@@ -167,7 +167,7 @@ const columns: readonly Column<LogEntry>[] = [
     ),
   },
   { title: "Detail", width: "minmax(6rem, 1.5fr)", isWide: true, cell: (entry) => <Detail entry={entry} /> },
-  { title: "Time", width: "7rem", cell: ({ time }) => <Time at={time} /> },
+  { title: "Time", width: "8.5rem", cell: ({ time }) => <Time at={time} /> },
 ];
 
 function Detail({

@@ -72,11 +72,11 @@ export function FactsOfMessage({
       rows={[
         ["Destination", <bdi key="url">{`${message.method} ${message.url}`}</bdi>],
         ...more,
-        ["Queue", linkTo(queueName, "queues")],
+        ["Queue", linkTo(queueName, "queues", queueName ?? "")],
         ["Schedule", linkTo(scheduleId, "schedules", scheduleId ?? "")],
-        ["URL group", linkTo(topicName, "url-groups")],
+        ["URL group", linkTo(topicName, "url-groups", topicName ?? "")],
         ["Endpoint", message.endpointName],
-        ["Flow control", linkTo(flowControlKey, "flow-control")],
+        ["Flow control", linkTo(flowControlKey, "flow-control", flowControlKey ?? "")],
         ["Limits of the key", flowControlKey === undefined ? undefined : limitsText(message)],
         ["Labels", labels.length === 0 ? undefined : <LabelLinks key="labels" tenant={tenant} labels={labels} />],
         ["Retries", message.maxRetries],
@@ -115,7 +115,7 @@ export function limitsText({
 }: Pick<MessageFields, "parallelism" | "rate" | "period">): string {
   const parts = [
     ...(parallelism === undefined || parallelism === 0 ? [] : [`${parallelism} at a time`]),
-    ...(rate === undefined || rate === 0 ? [] : [`${rate} each ${durationText((period ?? 1) * 1_000)}`]),
+    ...(rate === undefined || rate === 0 ? [] : [`${rate} per ${durationText((period ?? 1) * 1_000)}`]),
   ];
   return parts.join(", ") || "no limits";
 }
