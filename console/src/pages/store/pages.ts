@@ -8,4 +8,8 @@ export const storePages: readonly Page[] = [
     title: "Command line",
     load: () => import("./command-line/command-line.tsx"),
   },
+  { path: "/store/:tenant/monitor", title: "Monitor", load: () => import("./live/monitor.tsx") },
+  { path: "/store/:tenant/pubsub", title: "Pub/Sub", load: () => import("./live/pubsub.tsx") },
+  { path: "/store/:tenant/slow-log", title: "Slow log", load: () => import("./live/slow-log.tsx") },
+  { path: "/store/:tenant/users", title: "Users", load: () => import("./live/users.tsx") },
 ];
