@@ -1,10 +1,14 @@
 /** The console of a running server, over real sockets: its ways to the areas, and its login. */
 import assert from "node:assert/strict";
-import { mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before, test } from "node:test";
+import { passOn } from "../../src/edge/admin/console/area-client.ts";
+import { areaUnreachable } from "../../src/edge/errors.ts";
+import type { HttpRequest } from "../../src/edge/handler.ts";
 import { type Larder, start } from "../../src/mod.ts";
+import { localCertificates } from "../harness/local-certificates.ts";
 
 /** A development server for all tests that need no other. */
 let larder: Larder;
@@ -114,10 +118,23 @@ test("S-20: a stream passes on its events, and ends in the area when the browser
   assert.equal(listeners, 0);
 });
 
-test("S-20: in serve a session stands for the admin token; changes are audited, without a token or a body", async () => {
+test("S-20: in serve a session stands for the admin token, over TLS and one port; changes are audited, without secrets", async () => {
   const directory = mkdtempSync(join(tmpdir(), "larder-console-"));
   try {
-    await using served = await start({ command: "serve", console: "on", dataDir: directory, threads: "one" });
+    const [tlsCert, tlsKey] = [join(directory, "certificate"), join(directory, "key")];
+    writeFileSync(tlsCert, localCertificates[0].certificate);
+    writeFileSync(tlsKey, localCertificates[0].key);
+    const dataDir = join(directory, "data");
+    await using served = await start({
+      command: "serve",
+      console: "on",
+      dataDir,
+      threads: "one",
+      port: 0,
+      tlsCert,
+      tlsKey,
+    });
+    assert.match(served.store.url, /^https:.*\/store$/);
     const base = served.admin.url;
     assert.equal((await ask(base, "GET store/main/get/a")).status, 401);
     const login = await ask(base, "POST login", { body: { token: served.admin.token } });
@@ -146,7 +163,16 @@ test("S-20: in serve a session stands for the admin token; changes are audited, 
     const variables = JSON.parse((await ask(base, "GET env/databases/main", { headers })).text).variables;
     assert.equal(variables.UPSTASH_REDIS_REST_TOKEN, "<token of the database main>");
 
-    const audit = readFileSync(join(directory, "audit.log"), "utf8");
+    // A port with another certificate gets nothing.
+    const request = { method: "GET", rawHeaders: [] as string[], body: Buffer.alloc(0) } as unknown as HttpRequest;
+    const place = { url: served.store.url, isOwnCertificate: () => false };
+    const call = { area: "store", place, token: served.store.token, target: "/get/a", route: "store" };
+    await assert.rejects(
+      passOn(request, call, { isAlive: () => true, onEnd: () => () => {} }),
+      areaUnreachable("store", "the port shows another certificate"),
+    );
+
+    const audit = readFileSync(join(dataDir, "audit.log"), "utf8");
     const actions = audit
       .trimEnd()
       .split("\n")

@@ -103,9 +103,12 @@ async function send(request: HttpRequest, { area, place, token, target }: Passed
   try {
     const sent = loadHttp().request(
       {
-        ...{ host, port, method: request.method, path: prefix + target, agent: false },
+        ...{ host, port, method: request.method, path: prefix + target },
         headers: { ...headersFrom(request.rawHeaders), host: url.host, authorization: `Bearer ${token}` },
-        ...(url.protocol === "https:" && { createConnection: connectTls({ host, port: Number(port || 443) }, place) }),
+        // keeps (4); a connection of our own has no agent.
+        ...(url.protocol === "https:"
+          ? { createConnection: connectTls({ host, port: Number(port || 443) }, place) }
+          : { agent: false }),
       },
       resolve,
     );
