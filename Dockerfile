@@ -12,7 +12,9 @@ RUN npm ci --ignore-scripts --no-audit --no-fund
 COPY tsconfig.json tsconfig.build.json ./
 COPY src ./src
 COPY tools/build.ts tools/compact-code.ts tools/start-files.ts ./tools/
-RUN npm run build
+COPY console ./console
+COPY tools/console.ts ./tools/
+RUN npm run build && npm run console
 # The signatures of S3, and the client of PostgreSQL: optional for users of the package, and in the image for all.
 RUN npm pkg set dependencies.aws4fetch="$(npm pkg get devDependencies.aws4fetch | tr -d '\"')" && npm pkg delete devDependencies.aws4fetch
 RUN npm pkg set dependencies.pg="$(npm pkg get devDependencies.pg | tr -d '\"')" && npm pkg delete devDependencies.pg

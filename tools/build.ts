@@ -5,11 +5,12 @@
  *
  *     dist/main.js, mod.js, …    the entries (src/program/package-files.ts), and what they share
  *     dist/types/mod.d.ts        the types of `start()`
+ *     dist/console/              the console, built by tools/console.ts
  *
  * Run: npm run build
  */
 import { spawnSync } from "node:child_process";
-import { cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { cpSync, existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -22,7 +23,7 @@ const root = fileURLToPath(new URL("..", import.meta.url));
 
 /** Bundles the program into `folder`. What is imported on demand stays in files that are loaded on demand. */
 export async function buildProgram(folder: string): Promise<void> {
-  rmSync(folder, { recursive: true, force: true });
+  clear(folder);
   const bundle = await rolldown({
     cwd: root,
     input: Object.fromEntries(Object.entries(entries).map(([name, path]) => [name, `src/${path}`])),
@@ -46,6 +47,12 @@ export async function buildProgram(folder: string): Promise<void> {
     codeSplitting: { groups: await startFileGroups(root, Object.values(entries)) },
   });
   await bundle.close();
+}
+
+/** Removes what was built before, but not the console, which has a build of its own (console/). */
+function clear(folder: string): void {
+  for (const name of existsSync(folder) ? readdirSync(folder) : [])
+    if (name !== "console") rmSync(join(folder, name), { recursive: true });
 }
 
 /** Makes `folder` a package as a user installs it, without its documentation, for tests that start the program. */

@@ -173,6 +173,77 @@ export function noSuchArea(prefixes: readonly string[]): RequestFailure {
 }
 
 export const noSuchAdminPath = new RequestFailure("not found", "ERR no such path on the admin port");
+const SHOWN_HOST_LENGTH_MAX = 100;
+
+/** `host`: the name in the Host header. */
+export function hostNotAllowed(host: string): RequestFailure {
+  return new RequestFailure(
+    "misdirected",
+    `ERR the admin port does not answer to the host ${JSON.stringify(host.slice(0, SHOWN_HOST_LENGTH_MAX))}; use an IP address or localhost, or list the name in --admin-allowed-hosts`,
+  );
+}
+
+export const foreignOrigin = new RequestFailure(
+  "forbidden",
+  "ERR the admin port answers no page of another origin; behind a proxy, pass on Host and list its name in --admin-allowed-hosts",
+);
+export const foreignSite = new RequestFailure(
+  "forbidden",
+  "ERR the admin port answers no request from another site; open its address in a new tab",
+);
+
+export const consoleOff = new RequestFailure("not found", "ERR the console is off; start with --console on");
+export const consoleOnlyHere = new RequestFailure(
+  "forbidden",
+  "The console of larder dev answers only to this machine, without a proxy; elsewhere use larder serve --console on",
+);
+export const consoleNeedsLogin = new RequestFailure("unauthorized", "Log in with the admin token");
+export const consoleTokenWrong = new RequestFailure("unauthorized", "This is not the admin token");
+export const consoleCsrfMissing = new RequestFailure(
+  "forbidden",
+  "The header X-Larder-Csrf is missing or old: send the value of csrf in the answer of GET /console/api/session",
+);
+export const noSuchConsolePath = new RequestFailure("not found", "There is no such path below /console/api");
+export const consoleFileMissing = new RequestFailure(
+  "not found",
+  "There is no such file of the console: reload the page",
+);
+
+export function consoleBodyMalformed(expected: string): RequestFailure {
+  return new RequestFailure("bad request", `Invalid body: send ${expected}`);
+}
+
+export function consoleMethodNotAllowed(method: string, allowed = "GET or HEAD"): RequestFailure {
+  return new RequestFailure("method not allowed", `HTTP method ${method} is not allowed; use ${allowed}`, [
+    "Allow",
+    allowed.replaceAll(" or ", ", "),
+  ]);
+}
+
+export function tooManyLogins(waitMs: number): RequestFailure {
+  const seconds = Math.max(1, Math.ceil(waitMs / 1_000));
+  return new RequestFailure("too many requests", `Too many wrong tokens from this address: try again in ${seconds} s`, [
+    "Retry-After",
+    String(seconds),
+  ]);
+}
+
+export function tooManyConsoleStreams(countMax: number): RequestFailure {
+  return new RequestFailure("too many requests", `Too many event streams of the console. Limit: ${countMax}`);
+}
+
+/** `reason`: of the system or of the HTTP client. */
+export function areaUnreachable(area: string, reason: string): RequestFailure {
+  return new RequestFailure("bad gateway", `The console cannot reach ${area}: ${reason}`);
+}
+
+export function consoleAnswerTooLong(bytesMax: number): RequestFailure {
+  return new RequestFailure(
+    "bad gateway",
+    `The answer is too long for the console: ask for less, or use the API. Limit: ${bytesMax} bytes`,
+  );
+}
+
 export const adminBodyNotJson = new RequestFailure("bad request", "ERR failed to parse the body; send a JSON object");
 
 /** `isDescribed`: fields other than the name are allowed. */

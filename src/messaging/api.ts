@@ -143,6 +143,11 @@ export interface MessagingApi {
   loadBody(body: Body): Buffer | undefined | Promise<Buffer | undefined>;
   /** False if no unfinished message has this id. Rejects for a message of a run that has not ended. */
   cancel(id: string): Promise<boolean>;
+  /**
+   * The next attempt of a waiting message is due at once. False if no unfinished message has this id. Rejects while it is
+   * being called.
+   */
+  retryNow(id: string): Promise<boolean>;
   /** Oldest first, at most `countMax`; all if it is absent. Returns the count. */
   cancelMatching(filter: Filter, countMax?: number): Promise<number>;
 
@@ -169,6 +174,8 @@ export interface MessagingApi {
   /** False: it does not exist. */
   deleteSchedule(id: string): Promise<boolean>;
   pauseSchedule(id: string, isPaused: boolean): Promise<boolean>;
+  /** Publishes its message now; its next time stays. Undefined: it does not exist. */
+  runSchedule(id: string): Promise<PublishOutcome | undefined>;
 
   readonly groups: readonly UrlGroup[];
   group(name: string): UrlGroup | undefined;

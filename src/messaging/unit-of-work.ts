@@ -155,6 +155,17 @@ export class UnitOfWork {
     return true;
   }
 
+  /** The next attempt of a message is due now. False if its call is under way; nothing changes if it is due already. */
+  advanceAttempt(message: Message): boolean {
+    if (message.state === messageState.cancelRequested || isCalled(message)) return false;
+    if (message.list !== undefined) return true;
+    const { now } = this;
+    const { user, sequence } = message;
+    this.#recorder.apply(user, "attemptAdvanced", { sequence, atMs: now.wallMs });
+    this.#scheduler.advanceAttempt(message, now);
+    return true;
+  }
+
   /** Cancels a message whose run ends, unless its call is under way: the call continues, and its outcome is dropped. */
   cancelWaiting(message: Message): void {
     if (!isCalled(message)) this.cancel(message);

@@ -105,6 +105,18 @@ export class UserMessaging implements MessagingApi {
     });
   }
 
+  retryNow(id: string): Promise<boolean> {
+    return this.#change((unit) => {
+      const message = this.findMessage(id);
+      if (message === undefined) return false;
+      if (!unit.advanceAttempt(message))
+        throw badRequest(
+          `Invalid value for messageId: the message ${id} is being called: wait for the end of the call`,
+        );
+      return true;
+    });
+  }
+
   cancelMatching(filter: Filter, countMax?: number): Promise<number> {
     return this.#change((unit) => cancelMatching(unit, this.#user, { filter, countMax }));
   }
@@ -219,6 +231,13 @@ export class UserMessaging implements MessagingApi {
       if (!this.#user.schedules.has(id)) return false;
       unit.apply(this.#user, "scheduleChanged", { id, change: { isPaused } });
       return true;
+    });
+  }
+
+  runSchedule(id: string): Promise<PublishOutcome | undefined> {
+    return this.#grow((unit) => {
+      const schedule = this.#user.schedules.get(id);
+      return schedule && this.#engine.schedules.runNow(unit, this.#user, schedule);
     });
   }
 

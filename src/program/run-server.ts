@@ -88,6 +88,8 @@ export async function runServer(given: RunSettings, options: RunOptions): Promis
     const block = blockOf(server, { run, version, addresses });
     log.debug("compiled code is cached", { directory: getCompileCacheDir() ?? "nowhere" });
     log.info("serving", { version, pid: process.pid });
+    const url = consoleUrlOf(run, addresses);
+    if (url !== undefined && run.command !== "dev") log.info("the console is on", { url });
     if (command === undefined) process.stdout.write(block);
     else await runCommand(running, { command, block, environment: environmentOf(addresses, server.tenants), log });
   } catch (fault) {
@@ -144,8 +146,16 @@ function blockOf(
     isFirstStart: directory.isFirstStart,
     isDev: run.command === "dev",
     tokensPath: directory.tokensPath,
+    consoleUrl: consoleUrlOf(run, addresses),
     remarks: remarksOn(run),
   });
+}
+
+/** Undefined: there is no console, or nobody could use it: that of dev answers only on a loopback address. */
+function consoleUrlOf({ command, settings }: RunSettings, { admin }: Addresses): string | undefined {
+  const { adminHost } = settings;
+  const isReachable = command !== "dev" || isLoopback(adminHost) || adminHost === "0.0.0.0" || adminHost === "::";
+  return settings.console && isReachable ? `${admin}/console` : undefined;
 }
 
 function remarksOn({ command, settings }: RunSettings): readonly string[] {

@@ -10,10 +10,13 @@
  *     `onCrash` is called: a new start recovers the state.
  */
 import { resolve } from "node:path";
+import { withConsole } from "../edge/admin/console/mount.ts";
+import { guarded } from "../edge/admin/guard.ts";
 import {
   type Administration,
   adminArea,
   guardHeaders,
+  isOpenTarget,
   type Readiness,
   type TenantKind,
   tenantKinds,
@@ -43,6 +46,7 @@ import {
 import { allowedMemoryBytes, divideMemory, type MemoryDivision, memoryOfThread } from "./areas/area-memory.ts";
 import { type AreaPlace, areaPlace } from "./areas/area-place.ts";
 import { AreaSlot, type SlotEvents } from "./areas/area-slot.ts";
+import type { AreaTenant } from "./areas/area-tenant.ts";
 import { AreaThread } from "./areas/area-thread.ts";
 import { Backups } from "./areas/backups.ts";
 import { ReplayReport } from "./areas/replay-report.ts";
@@ -60,16 +64,17 @@ import type { DirectoryLock } from "./directory/directory-lock.ts";
 import type { EventOutput, EventReporter } from "./events/reporter.ts";
 import { fileFormats } from "./facts.ts";
 import { addressOf, authorityOf } from "./listeners/address.ts";
+import { unusableCertificates } from "./listeners/certificate-problems.ts";
 import { DescriptorWatch, descriptorLimit } from "./listeners/descriptors.ts";
 import { measureListeners, openListener } from "./listeners/listener.ts";
 import { type AreaStats, figuresIn, type ServerStats } from "./metrics/stats.ts";
 import { measureDisk, measureProcess, measureThread } from "./metrics/thread.ts";
 import { StartRefusal } from "./refusal.ts";
 import { openTracer } from "./services/open-telemetry.ts";
-import { adminListenPlan, listenPlan, peerLimits, planArea, respPlan, tlsPlan } from "./settings/plan.ts";
+import { adminListenPlan, listenPlan, peerLimits, planArea } from "./settings/plan.ts";
 import type { RunSettings } from "./settings/run-settings.ts";
 import { stderrEvents } from "./stderr.ts";
-import { areaTenantOf, TenantAdministration, tenantNouns } from "./tenants/administration.ts";
+import { areaOfKind, areaTenantOf, TenantAdministration, tenantNouns } from "./tenants/administration.ts";
 import { type AuditLog, openAuditLog, SERVER } from "./tenants/audit-log.ts";
 import { indexRulesOf, resolveTenants, secretPaths, type Tenants } from "./tenants/tokens.ts";
 import type { CopyThread } from "./workers/copy-thread.ts";
@@ -153,6 +158,8 @@ export class Server implements SlotEvents {
   #copy: CopyThread | undefined;
   #admin: Listener | undefined;
   #onePort: Listener | undefined;
+  /** Once all of them listen. */
+  #ports: Omit<Addresses, "admin"> | undefined;
   /** While the areas open. */
   #replays: ReplayReport | undefined;
   #stopMeasuring: () => void = () => {};
@@ -204,8 +211,7 @@ export class Server implements SlotEvents {
     await this.#measureDisk();
     const admin = await this.#openAdmin(this.#decided);
     directory.noteAdminAddress(admin);
-    const ports = await this.#openAreas(this.#decided.tenants);
-    const addresses = { ...ports, admin };
+    const addresses = { ...(await this.#openAreas(this.#decided.tenants)), admin };
     directory.noteServing({ addresses, command: run.command, pid: process.pid });
     if (this.#cluster === undefined) await this.#reportUnlisted(tenantKinds);
     this.#hasStarted = true;
@@ -344,7 +350,8 @@ export class Server implements SlotEvents {
     const { run, version, log } = this.#options;
     const tokens = new TokenTable(secretBytes(TOKEN_KEY_BYTES));
     tokens.add(tenants.adminToken.value, { tenant: "admin", access: "standard" });
-    const { dataDirectory } = run.settings;
+    const { settings } = run;
+    const { dataDirectory } = settings;
     const backups =
       dataDirectory === undefined ? undefined : new Backups(resolve(dataDirectory), (area) => this.#serving(area).data);
     const administration: Administration = {
@@ -373,12 +380,31 @@ export class Server implements SlotEvents {
       onFault: (fault, requestId) => log.error("request failed", { requestId, ...faultFields(fault) }),
     };
     const plan = adminListenPlan(run);
-    const area = withOpenApi(adminArea(administration, tokens), {
+    const api = withOpenApi(adminArea(administration, tokens), {
       cors: false,
       headers: guardHeaders,
       print: async () => (await import("../edge/openapi/area-documents.ts")).areaDocument("admin", version),
     });
-    this.#admin = await this.#listen(area, plan, { name: "admin", isReserved: true });
+    const area = withConsole(api, {
+      isEnabled: settings.console,
+      bodyBytesMax: Math.max(settings.requestBytesMax, settings.vectorRequestBytesMax),
+      headers: guardHeaders,
+      load: async () => {
+        const { openConsole } = await import("./services/console/open.ts");
+        const tenantOf = (kind: TenantKind, name: string): AreaTenant | undefined =>
+          this.#cluster?.madeTenant(areaOfKind[kind], name) ?? own.tenantOf(kind, name);
+        const addresses = (): Addresses | undefined =>
+          this.#ports && { ...this.#ports, admin: addressOf(plan, this.#admin?.port ?? 0) };
+        return openConsole({ run, administration, tokens, clock: systemClock, addresses, tenantOf });
+      },
+    });
+    const rules = {
+      listenHost: plan.host,
+      isEncrypted: plan.tls !== undefined,
+      allowedHosts: settings.adminAllowedHosts,
+    };
+    const door = guarded(area, { ...rules, isOpen: isOpenTarget, headers: guardHeaders });
+    this.#admin = await this.#listen(door, plan, { name: "admin", isReserved: true });
     return addressOf(plan, this.#admin.port);
   }
 
@@ -427,16 +453,8 @@ export class Server implements SlotEvents {
       ports[this.#slots.findIndex((slot) => slot.name === name)];
     const address = (name: AreaName): string =>
       base === undefined ? addressOf(listenPlan(run, "storePort"), portsOf(name)?.port ?? 0) : `${base}/${name}`;
-    if (this.#cluster === undefined) await this.#recoverAreas();
-    else {
-      const clusterPorts = areaNames.map((name) => [name, portsOf(name)?.clusterPort] as const);
-      await this.#cluster.join({
-        url: address("store"),
-        cluster: clusterAddressOf(settings.clusterAddress?.host, clusterPorts),
-      });
-    }
     const respPort = portsOf("store")?.respPort;
-    return {
+    const open = {
       store: address("store"),
       vector: address("vector"),
       messaging: address("messaging"),
@@ -444,6 +462,16 @@ export class Server implements SlotEvents {
         resp: { host: authorityOf(settings.host, respPort), isEncrypted: settings.respKeyPath !== undefined },
       }),
     };
+    this.#ports = open;
+    if (this.#cluster === undefined) await this.#recoverAreas();
+    else {
+      const clusterPorts = areaNames.map((name) => [name, portsOf(name)?.clusterPort] as const);
+      await this.#cluster.join({
+        url: open.store,
+        cluster: clusterAddressOf(settings.clusterAddress?.host, clusterPorts),
+      });
+    }
+    return open;
   }
 
   /** A thread without a shard would have nothing to do. Connections of the RESP port are not passed between threads. */
@@ -751,24 +779,6 @@ const kindOfArea: Readonly<Record<AreaName, TenantKind>> = {
   vector: "indexes",
   messaging: "users",
 };
-
-/** One sentence for each unusable certificate, so that a start reports all problems at once. */
-async function unusableCertificates(run: RunSettings): Promise<readonly string[]> {
-  const plans = [tlsPlan(run), run.settings.respPort === undefined ? undefined : respPlan(run).tls];
-  const given = plans.filter((plan) => plan !== undefined);
-  if (given.length === 0) return [];
-  // Loaded only where it is used.
-  const { readCertificate } = await import("./listeners/certificate.ts");
-  return given.flatMap((plan) => {
-    try {
-      readCertificate(plan);
-      return [];
-    } catch (fault) {
-      if (!(fault instanceof StartRefusal)) throw fault;
-      return [fault.message];
-    }
-  });
-}
 
 /** An area that does not answer has no figures, and does not delay those of the others. */
 async function figuresOf({ name, api }: Slot): Promise<LabelledSnapshot> {

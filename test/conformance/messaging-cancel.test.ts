@@ -1,9 +1,9 @@
-/** Cancelling messages by id and in bulk, and their state afterwards (C.messages). */
+/** Cancelling messages by id and in bulk, retrying one early, and their state afterwards (C.messages). */
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { filterRows } from "../../src/edge/messaging/filters/messages.ts";
 import { answered } from "../harness/messaging-harness.ts";
-import { type MessagingServer, startMessagingServer } from "../harness/messaging-server.ts";
+import { MESSAGING_READ_ONLY_TOKEN, type MessagingServer, startMessagingServer } from "../harness/messaging-server.ts";
 
 const MINUTE_MS = 60_000;
 const START_MS = Date.UTC(2026, 0, 1);
@@ -128,4 +128,61 @@ test("C.states.cancel, C.messages.cancel: a message can be cancelled during a ca
   ]);
   assert.equal((await server.send(`DELETE /v2/messages/${last}`)).status, 404);
   assert.deepEqual((await server.send("GET /v2/dlq")).json, { messages: [] });
+});
+
+test("C.messages.retry: a delayed message and a failed one are called at once, and later retries keep their times", async () => {
+  await using server = await startMessagingServer();
+  server.destination = () => answered(500);
+  const retried = await server.publish("https://bad.test/", { headers: ["Service-Retry-Delay", "3600000"] });
+  const delayed = await server.publish("https://bad.test/delayed?service-delay=1d&service-retries=0");
+  const noted = await server.publish(
+    `https://bad.test/at?service-not-before=${START_MS / 1_000 + 86_400}&service-retries=0`,
+  );
+  await server.advance(0);
+  assert.equal(server.calls.length, 1);
+  for (const id of [retried, delayed, noted]) {
+    const reply = await server.send(`POST /v2/messages/${id}/retry`);
+    assert.deepEqual([reply.status, reply.json], [200, {}]);
+  }
+  await server.advance(30 * MINUTE_MS);
+  assert.deepEqual(
+    server.calls.slice(1).map(({ url }) => url),
+    [...["https://bad.test/", "https://bad.test/delayed", "https://bad.test/at"]],
+  );
+  // At the time of its first plan nothing happens.
+  await server.advance(29 * MINUTE_MS);
+  assert.equal(server.calls.length, 4);
+  await server.advance(MINUTE_MS);
+  assert.equal(server.calls.length, 5);
+  await server.advance(2 * 24 * 60 * MINUTE_MS);
+  assert.deepEqual(server.calls.map(({ url }) => url).filter((url) => url !== "https://bad.test/").length, 2);
+  assert.equal((await server.send(`POST /v2/messages/${retried}/retry`)).status, 404);
+});
+
+test("C.messages.retry: a message that is being called is refused, and one that waits for a paused queue goes on waiting", async () => {
+  await using server = await startMessagingServer();
+  server.destination = () => "later";
+  const called = await server.publish("https://slow.test/");
+  await server.send("POST /v2/queues/orders/pause");
+  const { messageId } = (await server.send("POST /v2/enqueue/orders/https://a.test?service-delay=1h")).json as {
+    messageId: string;
+  };
+  await server.advance(0);
+  const refused = await server.send(`POST /v2/messages/${called}/retry`);
+  assert.equal(refused.status, 400);
+  assert.deepEqual(refused.json, {
+    error: `Invalid value for messageId: the message ${called} is being called: wait for the end of the call`,
+  });
+  for (let times = 0; times < 2; times += 1)
+    assert.deepEqual((await server.send(`POST /v2/messages/${messageId}/retry`)).json, {});
+  const { waitsFor } = (await server.send(`GET /v2/messages/${messageId}`)).json as { waitsFor: string };
+  assert.equal(waitsFor, "It waits for the queue orders to be resumed");
+  const reply = await server.send(`POST /v2/messages/${messageId}/retry`, { token: MESSAGING_READ_ONLY_TOKEN });
+  assert.equal(reply.status, 403);
+  await server.send("POST /v2/queues/orders/resume");
+  await server.advance(0);
+  assert.deepEqual(
+    server.calls.map(({ url }) => url),
+    ["https://slow.test/", "https://a.test"],
+  );
 });

@@ -29,6 +29,40 @@ test("C1, C.schedules.pause: a schedule publishes its body each time it is due, 
   assert.equal(((await server.send("GET /v2/schedules/s")).json as Json)["isPaused"], true);
 });
 
+test("C.schedules.run: a schedule is run at once, also a paused one, and its next time stays; a refused publish changes nothing", async () => {
+  await using server = await startMessagingServer();
+  await server.send("POST /v2/schedules/https://a.test", {
+    headers: ["Upstash-Cron", "@daily", "Upstash-Schedule-Id", "s"],
+    body: "payload",
+  });
+  await server.send("PATCH /v2/schedules/s/pause");
+  const before = (await server.send("GET /v2/schedules/s")).json as Json;
+  await server.advance(MINUTE_MS);
+  const run = await server.send("POST /v2/schedules/s/run");
+  assert.equal(run.status, 200);
+  const { messageId, url } = run.json as Json;
+  assert.equal(url, "https://a.test");
+  await server.advance(0);
+  assert.deepEqual(
+    server.calls.map(({ body, headers }) => [body, headers.get("upstash-schedule-id")]),
+    [["payload", "s"]],
+  );
+  assert.deepEqual((await server.send("GET /v2/schedules/s")).json, {
+    ...before,
+    lastScheduleTime: (before["createdAt"] as number) + MINUTE_MS,
+    lastScheduleStates: { [`${messageId}`]: "SUCCESS" },
+  });
+  assert.equal((await server.send("POST /v2/schedules/none/run")).status, 404);
+
+  await server.send("POST /v2/topics/g/endpoints", { body: { endpoints: [{ url: "https://a.test" }] } });
+  await server.send("POST /v2/schedules/g", { headers: ["Upstash-Cron", "@daily", "Upstash-Schedule-Id", "of-group"] });
+  assert.equal(((await server.send("POST /v2/schedules/of-group/run")).json as Json[]).length, 1);
+  await server.send("DELETE /v2/topics/g");
+  const kept = (await server.send("GET /v2/schedules/of-group")).json;
+  assert.equal((await server.send("POST /v2/schedules/of-group/run")).status, 400);
+  assert.deepEqual((await server.send("GET /v2/schedules/of-group")).json, kept);
+});
+
 test("C1.schedule-id, C1.replace: the same id replaces the whole schedule, including its body", async () => {
   await using server = await startMessagingServer();
   const id = ["Upstash-Schedule-Id", "s"];

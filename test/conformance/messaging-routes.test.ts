@@ -38,6 +38,7 @@ function rows({ message, deadLetter }: Ids): readonly Row[] {
     ["C POST /v2/enqueue/:queueName/*", "POST /v2/enqueue/new/https://a.test/b?x=1", 200],
     ["C POST /v2/batch", "POST /v2/batch", 200, { body: [{ destination: "group" }] }],
     ["C GET /v2/messages/:messageId", `GET /v2/messages/${message}`, 200],
+    ["C POST /v2/messages/:messageId/retry", `POST /v2/messages/${message}/retry`, 200],
     ["C DELETE /v2/messages/:messageId", `DELETE /v2/messages/${message}`, 200],
     ["C DELETE /v2/messages", "DELETE /v2/messages?label=none", 200],
     ["C POST /v2/queues", "POST /v2/queues", 200, { body: { queueName: "queue", parallelism: 2, paused: false } }],
@@ -53,6 +54,7 @@ function rows({ message, deadLetter }: Ids): readonly Row[] {
     ["C PATCH /v2/schedules/:scheduleId/resume", "PATCH /v2/schedules/schedule/resume", 200],
     ["C POST /v2/schedules/:scheduleId/pause", "POST /v2/schedules/schedule/pause", 200],
     ["C POST /v2/schedules/:scheduleId/resume", "POST /v2/schedules/schedule/resume", 200],
+    ["C POST /v2/schedules/:scheduleId/run", "POST /v2/schedules/schedule/run", 200],
     ["C DELETE /v2/schedules/:scheduleId", "DELETE /v2/schedules/schedule", 200],
     [
       "C2 POST /v2/topics/:urlGroupName/endpoints",

@@ -246,6 +246,8 @@ const examples: Readonly<Record<keyof typeof describedAreas, Readonly<Record<str
     resumeRuns: filters,
     restartRuns: filters,
   },
+  // It has a service and tests of its own (src/edge/admin/console/routes.test.ts).
+  console: {},
   admin: { createDatabase: plainTenant, createUser: plainTenant, createIndex: tenant },
 };
 

@@ -19,6 +19,7 @@ const requirable = [
   "docker-compose",
   "radosgw",
   "swift-proxy-server",
+  "chromium",
   "curl",
   "bash",
   "zsh",

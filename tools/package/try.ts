@@ -22,8 +22,8 @@ const PACKAGE_COUNT_MAX = 4;
 // 6.58 MB with search, which took 0.40 MB: stemmers of 17 languages (0.19 MB), and its code.
 const INSTALLED_BYTES_MAX = 6_700_000;
 const CLIENTS = ["@upstash/qstash", "@upstash/redis", "@upstash/vector", "@upstash/workflow", "zod"];
-/** Scripts that npm runs when a package is installed. */
-const INSTALL_SCRIPTS = ["preinstall", "install", "postinstall", "prepare"];
+/** Scripts that npm runs when a package is installed. It runs `prepare` in a checkout, and before it packs. */
+const INSTALL_SCRIPTS = ["preinstall", "install", "postinstall"];
 
 const FREE_PORTS = {
   LARDER_STORE_PORT: "0",
@@ -74,7 +74,7 @@ function pack(): string {
   const paths = execFileSync("tar", ["-tzf", tarball], { encoding: "utf8" }).trim().split("\n");
   const unwanted = paths.filter(
     (path) =>
-      !/^package\/(?:package\.json|LICENSE|README\.md|CHANGELOG\.md|bin\/(?:larder|compile-cache)\.cjs|docs\/.*\.md|config\.schema\.json|vendor\/[^/]+\/(?:README\.md|LICENSE|[^/]+\.(?:wasm|cjs))|dist\/.*\.(?:js|d\.ts))$/.test(
+      !/^package\/(?:package\.json|LICENSE|README\.md|CHANGELOG\.md|bin\/(?:larder|compile-cache)\.cjs|docs\/.*\.md|config\.schema\.json|vendor\/[^/]+\/(?:README\.md|LICENSE|[^/]+\.(?:wasm|cjs))|dist\/.*\.(?:js|d\.ts)|dist\/console\/.*\.br)$/.test(
         path,
       ) || /\.test\./.test(path),
   );

@@ -14,6 +14,7 @@ export const routeParts: Parts = {
     vector: () => routeLines("vector"),
     messaging: () => routeLines("messaging"),
     admin: () => routeLines("admin"),
+    console: () => routeLines("console"),
     "message-filters": () => [
       ...header("filter", "of", "meaning"),
       ...filterRows.map(({ name, meaning, for: targets }) => row(code(name), targets.join(", "), meaning)),

@@ -20,6 +20,7 @@ import {
   unauthorized,
 } from "../errors.ts";
 import type { HttpReply, HttpRequest, HttpService } from "../handler.ts";
+import { OPENAPI_PATH } from "../openapi/area.ts";
 import { failureReply } from "../respond.ts";
 
 export interface Readiness {
@@ -97,7 +98,7 @@ export interface AdminChange {
   readonly action: string;
   /** The name as it was sent. */
   readonly subject: string | undefined;
-  /** The address of the client. */
+  /** The address of the client; after `console `, if it came through the console. */
   readonly caller: string;
   readonly outcome: "done" | "refused" | "failed";
   /** The kind of the refusal. */
@@ -331,8 +332,22 @@ function tenantRoutes(kind: TenantKind) {
   ]);
 }
 
+/** Who may use the routes that are not open, and as whom the audit log names the caller. */
+export interface AdminAuthority {
+  admits(request: HttpRequest): boolean;
+  callerOf(request: HttpRequest): string;
+}
+
 /** The service of the admin port. `tokens` contains the admin token. */
 export function adminArea(administration: Administration, tokens: TokenTable): HttpService {
+  return adminAreaFor(administration, {
+    admits: (request) => tokens.findByHeader(request.header("authorization") ?? "")?.access === "standard",
+    callerOf: ({ remoteAddress }) => remoteAddress,
+  });
+}
+
+/** The same routes with another authority than the token. */
+export function adminAreaFor(administration: Administration, authority: AdminAuthority): HttpService {
   return {
     bodyBytesMax: () => ADMIN_BODY_BYTES_MAX,
     async handle(request) {
@@ -340,13 +355,9 @@ export function adminArea(administration: Administration, tokens: TokenTable): H
       try {
         const found = findRoute(request);
         path = found.route.path;
-        if (
-          found.route.access === "admin" &&
-          tokens.findByHeader(request.header("authorization") ?? "")?.access !== "standard"
-        ) {
-          throw unauthorized;
-        }
-        return replyOf(found.route, await handleRoute(found, request, administration));
+        if (found.route.access === "admin" && !authority.admits(request)) throw unauthorized;
+        const caller = authority.callerOf(request);
+        return replyOf(found.route, await handleRoute(found, { request, caller, administration }));
       } catch (failure) {
         if (failure instanceof RequestFailure) return { ...failureReply(failure, guardHeaders), route: path };
         administration.onFault(failure, request.id);
@@ -356,17 +367,30 @@ export function adminArea(administration: Administration, tokens: TokenTable): H
   };
 }
 
+const openPaths: ReadonlySet<string> = new Set(
+  adminRoutes.filter(({ access }) => access === "open").map(({ path }) => path),
+);
+
+/** Whether a target is a route that needs no token and returns nothing confidential. */
+export function isOpenTarget(target: string): boolean {
+  const path = pathOf(target);
+  return openPaths.has(path) || path === OPENAPI_PATH;
+}
+
+function pathOf(target: string): string {
+  return target.split("?", 1)[0] ?? "";
+}
+
 /** Handles an admitted request and reports the change. */
 async function handleRoute(
   { route, name }: { route: AdminRoute; name: string },
-  request: HttpRequest,
-  administration: Administration,
+  { request, caller, administration }: { request: HttpRequest; caller: string; administration: Administration },
 ): Promise<Answer> {
   let body: unknown;
   const report = (outcome: AdminChange["outcome"], reason?: string): void => {
     if (route.changes === undefined) return;
     const subject = name === "" ? nameIn(body) : name;
-    const change = { action: route.changes, subject, caller: request.remoteAddress, outcome };
+    const change = { action: route.changes, subject, caller, outcome };
     administration.onChange?.({ ...change, ...(reason !== undefined && { reason }) });
   };
   try {
@@ -407,7 +431,7 @@ function replyOf(route: AdminRoute, { value, isNegative = false }: Answer): Http
 }
 
 function findRoute(request: HttpRequest): { route: AdminRoute; name: string } {
-  const path = request.target.split("?", 1)[0] ?? "";
+  const path = pathOf(request.target);
   const method = request.method === "HEAD" ? "GET" : request.method;
   const allowed: string[] = [];
   for (const route of adminRoutes) {

@@ -5,7 +5,7 @@ import { commands } from "../../store/commands/table.ts";
 import { areaDocument, describedAreas } from "./area-documents.ts";
 import { namesIn } from "./operation.ts";
 
-for (const area of ["store", "vector", "messaging", "admin"] as const) {
+for (const area of ["store", "vector", "messaging", "admin", "console"] as const) {
   const { operations } = describedAreas[area]();
 
   test(`${area}: operations have unique ids, paths and answers`, () => {

@@ -1,5 +1,6 @@
 /** The OpenAPI documents of the areas. Loaded on the first request for one. */
 import { describeAdmin } from "./admin.ts";
+import { describeConsole } from "./console.ts";
 import { openApiText } from "./document.ts";
 import { describeMessaging } from "./messaging.ts";
 import type { AreaDescription } from "./operation.ts";
@@ -11,6 +12,7 @@ export const describedAreas = {
   vector: describeVector,
   messaging: describeMessaging,
   admin: describeAdmin,
+  console: describeConsole,
 } as const satisfies Record<string, () => AreaDescription>;
 
 /** In JSON. */

@@ -134,6 +134,7 @@ const descriptions: Readonly<Record<MessagingOperationId, Described>> = {
   },
   getMessage: { done: named("Message"), refusals: [404] },
   cancelMessage: { done: object({ cancelled: wholeNumber }), refusals: [404] },
+  retryMessage: { done: empty, refusals: [404] },
   cancelMessages: {
     parameters: [...filters("messages"), count(MESSAGE_CANCEL_MAX)],
     body: parametersBody,
@@ -155,6 +156,7 @@ const descriptions: Readonly<Record<MessagingOperationId, Described>> = {
   resumeSchedule: { done: empty, refusals: [404] },
   pauseScheduleByPost: { done: empty, refusals: [404] },
   resumeScheduleByPost: { done: empty, refusals: [404] },
+  runSchedule: { done: publishedOrList, refusals: [404, 412] },
   listSchedules: { done: list(named("Schedule")) },
   getSchedule: { done: named("Schedule"), refusals: [404] },
   deleteSchedule: { done: empty, refusals: [404] },

@@ -17,6 +17,7 @@
 import type { Log } from "../../kernel/log.ts";
 import { parseCron } from "../cron/cron.ts";
 import { MessagingFailure } from "../failure.ts";
+import type { PublishOutcome } from "../options/publish-request.ts";
 import { publish } from "../publish.ts";
 import type { Recorder } from "../records/recorder.ts";
 import { DueHeap } from "../state/due-heap.ts";
@@ -110,30 +111,46 @@ export class ScheduleTimer {
     this.#options.perform((unit) => {
       const change = isPaused ? { nextFireMs } : { lastFireMs, nextFireMs, ...this.#publish(unit, user, schedule) }; // keeps (2)
       unit.apply(user, "scheduleChanged", { id, change });
-      if (isPaused) return;
-      const { lastMessages = [], error = "" }: Partial<ScheduleRecord> = change;
-      const { destination } = schedule.record;
-      this.#options.watcher?.scheduleFired({
-        ...{ schedule: id, destination, messageCount: lastMessages.length },
-        ...{ error, nextMs: nextFireMs },
-      });
+      if (!isPaused) this.#reportFired(schedule);
     });
     this.watch(schedule);
   }
 
-  #publish(unit: UnitOfWork, user: User, { record, body }: Schedule): Partial<ScheduleRecord> {
-    const { id: scheduleId, destination, options, callerIp } = record;
+  /** Fires a schedule at the request of a user, also a paused one; its next time stays. Throws a `MessagingFailure`. */
+  runNow(unit: UnitOfWork, user: User, schedule: Schedule): PublishOutcome | undefined {
+    const [outcome] = publishNow(unit, user, schedule);
+    const change = { lastFireMs: unit.now.wallMs, lastMessages: firedMessages(outcome), error: "" };
+    unit.apply(user, "scheduleChanged", { id: schedule.record.id, change });
+    this.#reportFired(schedule);
+    return outcome;
+  }
+
+  #reportFired({ record }: Schedule): void {
+    const { id, destination, lastMessages, error, nextFireMs } = record;
+    const messageCount = lastMessages.length;
+    this.#options.watcher?.scheduleFired({ schedule: id, destination, messageCount, error, nextMs: nextFireMs });
+  }
+
+  #publish(unit: UnitOfWork, user: User, schedule: Schedule): Partial<ScheduleRecord> {
     try {
       this.#options.assertMayGrow(user);
-      const [outcome] = publish(unit, user, { requests: [{ destination, options, callerIp, body }], scheduleId });
-      const all = outcome === undefined ? [] : outcome.kind === "url" ? [outcome.published] : outcome.published;
-      const lastMessages = all.slice(0, LAST_MESSAGES_MAX).flatMap(({ messageId }) => parseMessageId(messageId) ?? []);
-      return { lastMessages, error: "" };
+      const [outcome] = publishNow(unit, user, schedule);
+      return { lastMessages: firedMessages(outcome), error: "" };
     } catch (fault) {
       if (!(fault instanceof MessagingFailure)) throw fault;
       return { lastMessages: [], error: fault.text };
     }
   }
+}
+
+function publishNow(unit: UnitOfWork, user: User, { record, body }: Schedule): readonly PublishOutcome[] {
+  const { id: scheduleId, destination, options, callerIp } = record;
+  return publish(unit, user, { requests: [{ destination, options, callerIp, body }], scheduleId });
+}
+
+function firedMessages(outcome: PublishOutcome | undefined): ScheduleRecord["lastMessages"] {
+  const all = outcome === undefined ? [] : outcome.kind === "url" ? [outcome.published] : outcome.published;
+  return all.slice(0, LAST_MESSAGES_MAX).flatMap(({ messageId }) => parseMessageId(messageId) ?? []);
 }
 
 /** The correct next time if the stored one is too far away; undefined if the stored one is correct (4). */

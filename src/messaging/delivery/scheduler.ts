@@ -212,6 +212,18 @@ export class Scheduler {
     this.#arrive(message, now);
   }
 
+  /**
+   * A message became due earlier than planned. Its entry in the heap is removed, because it may wait for a time again, and
+   * would come due at the old one.
+   */
+  advanceAttempt(message: Message, now: Moment): void {
+    if (!message.isTimed) return;
+    this.#due.remove(message.sequence);
+    this.#dueByWall.remove(message.sequence);
+    message.isTimed = false;
+    this.#comeDue(message, now);
+  }
+
   /** Calls messages that are due. */
   tick(now: Moment): void {
     for (

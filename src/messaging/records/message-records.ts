@@ -73,6 +73,8 @@ export interface MessageKinds {
   attemptStarted(fields: AttemptFields): void;
   delivered(fields: MessageMove & { readonly status: number }): void;
   retryPlanned(fields: FailedAttemptFields): void;
+  /** The next attempt of a waiting message is due at this time, which is earlier than planned. */
+  attemptAdvanced(fields: MessageMove): void;
   cancelRequested(fields: MessageMove): void;
   cancelled(fields: MessageMove): void;
   /** A message fails without a dead letter: its run has the failure as a result, or continues. */
@@ -162,6 +164,15 @@ export const messageRecords: RecordRows<User, MessageKinds> = {
       events.entries.push({ message, timeMs, state: messageState.error, detail: events.detail() });
       events.entries.push({ message, timeMs, state: messageState.retry, detail: Buffer.from(String(dueMs)) });
     },
+  },
+  attemptAdvanced: {
+    code: 23,
+    write: writeMove,
+    read: readMove,
+    apply({ state }, { sequence, atMs }) {
+      state.messageOf(sequence).dueMs = atMs;
+    },
+    event: NO_EVENT,
   },
   cancelRequested: {
     code: 16,

@@ -68,6 +68,7 @@ const userExamples: { readonly [Kind in UserKind]: readonly [code: number, field
   attemptStarted: [12, { ...move, passedMs: move.atMs }],
   delivered: [13, { ...move, status: 204 }],
   retryPlanned: [14, { ...move, dueMs: 1_700_000_012_000, response, responseBytes: Buffer.from("no") }],
+  attemptAdvanced: [23, move],
   failed: [15, { ...move, id: { ms: move.atMs, number: 3 }, response, responseBody: bodyAt(37) }],
   cancelRequested: [16, move],
   cancelled: [17, move],

@@ -62,12 +62,20 @@ test("a hundred thousand entries come out in order after the heap has grown and 
   assert.ok(rest.slice(1_000).every((sequence, index) => sequence === 100_000 + index));
 });
 
-/** Operations on a heap: a push of a due time, a pop, or a retain of the sequences that a number does not divide. */
-type Step = { readonly pushMs: number } | { readonly pop: true } | { readonly dropMultiplesOf: number };
+/**
+ * Operations on a heap: a push of a due time, a pop, a removal of the entry at a place of the sorted array, or a retain of the
+ * sequences that a number does not divide.
+ */
+type Step =
+  | { readonly pushMs: number }
+  | { readonly pop: true }
+  | { readonly removeAt: number }
+  | { readonly dropMultiplesOf: number };
 
 const step: fc.Arbitrary<Step> = fc.oneof(
   { weight: 6, arbitrary: fc.record({ pushMs: fc.integer({ min: -20, max: 20 }) }) },
   { weight: 4, arbitrary: fc.record({ pop: fc.constant(true as const) }) },
+  { weight: 2, arbitrary: fc.record({ removeAt: fc.nat(40) }) },
   { weight: 1, arbitrary: fc.record({ dropMultiplesOf: fc.integer({ min: 1, max: 4 }) }) },
 );
 
@@ -88,6 +96,9 @@ test("a heap behaves as a sorted array does", () => {
         } else if ("pop" in taken) {
           const first = plain.shift();
           if (first !== undefined) assert.equal(heap.pop(), first.sequence);
+        } else if ("removeAt" in taken) {
+          const [removed] = plain.splice(taken.removeAt, 1);
+          heap.remove(removed?.sequence ?? -1);
         } else {
           heap.retain((sequence) => sequence % taken.dropMultiplesOf !== 0);
           plain = plain.filter(({ sequence }) => sequence % taken.dropMultiplesOf !== 0);

@@ -51,6 +51,8 @@ export interface BlockOptions {
   readonly isDev?: boolean;
   /** The file of the stored secrets; undefined: they are only in memory. */
   readonly tokensPath: string | undefined;
+  /** The address of the console; absent: there is none. */
+  readonly consoleUrl?: string | undefined;
   /** Further facts, one per line. */
   readonly remarks: readonly string[];
 }
@@ -77,6 +79,7 @@ export function printBlock(options: BlockOptions): string {
   if (options.isDev === true) lines.push(...otherTenantLines(tenants, printed));
   const elsewhere = printed(tenants.adminToken);
   lines.push(`# admin: ${addresses.admin} token ${elsewhere ?? tenants.adminToken.value}`);
+  if (options.consoleUrl !== undefined) lines.push(`# console: ${options.consoleUrl}`);
   return `${lines.join("\n")}\n`;
 }
 

@@ -307,6 +307,11 @@ export class ClusterMember implements ShardHost {
     });
   }
 
+  /** A tenant that was made at run time, with its tokens. */
+  madeTenant(area: AreaName, name: string): AreaTenant | undefined {
+    return this.#made.find(area, name)?.tenant;
+  }
+
   /** Gives the areas the tenants that were made at run time, before any request comes. */
   async introduce(areas: ClusterAreas): Promise<void> {
     this.#areas = areas;

@@ -78,7 +78,7 @@ const values: readonly unknown[] = [
 
 /** Kinds of settings whose schema is only a type, because their rule is no regular expression of a usual size. */
 const looseKeys = new Set([
-  ...["host", "adminHost", "allowDestination", "outboundMap", "trustedProxies"],
+  ...["host", "adminHost", "adminAllowedHosts", "allowDestination", "outboundMap", "trustedProxies"],
   ...["dataDir", "tlsCert", "tlsKey", "respTlsCert", "respTlsKey"],
 ]);
 

@@ -202,6 +202,10 @@ export interface ConfigurationKeys {
   readonly adminHost?: string;
   /** Port of health, metrics and administration. Default: 8082. */
   readonly adminPort?: number | string;
+  /** Host names, besides localhost and any IP address, that requests to the admin port may have in their Host header. Default: none. */
+  readonly adminAllowedHosts?: string | readonly string[];
+  /** Serve the console, a web application, at the admin port under /console: in dev to this machine without a login, in serve after a login with the admin token. Default: off; on in dev. */
+  readonly console?: true | false | "on" | "off";
   /** Addresses that messages may be delivered to: public, also private networks, or also loopback; link-local metadata addresses only if listed in --allow-destination. Default: public; any in dev. */
   readonly destinations?: "public" | "private" | "any";
   /** Additional allowed addresses, networks, host names and *.suffix; for a metadata address, list the address or a narrow network around it, not its name. Default: none. */

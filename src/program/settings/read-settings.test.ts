@@ -70,6 +70,8 @@ test("H.ports: serve without arguments has the defaults", () => {
     vectorPort: 8081,
     adminHost: "127.0.0.1",
     adminPort: 8082,
+    adminAllowedHosts: [],
+    console: false,
     destinations: "public",
     allowedDestinations: [],
     outboundMap: [],
@@ -137,6 +139,7 @@ test("dev stores nothing, runs in one thread and may call any destination", () =
   assert.equal(settings.dataDirectory, undefined);
   assert.equal(settings.threads, "one");
   assert.equal(settings.destinations, "any");
+  assert.equal(settings.console, true);
   assert.equal(settings.storePort, 8079);
 });
 

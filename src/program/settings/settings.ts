@@ -15,7 +15,7 @@ import { copySettingRows } from "../services/objects/copy-settings.ts";
 import { clusterSettingRows } from "./cluster-settings.ts";
 import { respTlsSettingRows, tlsSettingRows } from "./encryption-settings.ts";
 import { memorySettingRows } from "./memory-settings.ts";
-import { peerSettingRows } from "./peer-settings.ts";
+import { adminSettingRows, peerSettingRows } from "./peer-settings.ts";
 import { REQUEST_BYTES_MAX, type Setting } from "./setting.ts";
 import {
   orOff,
@@ -220,6 +220,7 @@ export const settingRows = {
     default: "8082",
     parse: parsePort,
   },
+  ...adminSettingRows,
   destinations: {
     group: "Destinations",
     flag: "--destinations",

@@ -206,6 +206,18 @@ export const parseProxies: Parser<readonly string[]> = parser(textsSchema("10.0.
   orBadValue(() => parseTrustedProxies(text)),
 );
 
+/** `host,…`; in lower case. */
+export const parseHostNames: Parser<readonly string[]> = parser(textsSchema("console.example.com"), (text) =>
+  text
+    .split(",")
+    .map((item) => item.trim().toLowerCase())
+    .filter((item) => item !== "")
+    .map((item) => {
+      if (isHostName(item)) return item;
+      throw new BadValue(`${quote(item)} is not a host name without a port, such as console.example.com`);
+    }),
+);
+
 /** `host=address:port,*.suffix=address:port,…`; an IPv6 address is in brackets. */
 export const parseOutboundMap: Parser<OutboundMap> = parser(textsSchema("api.example.com=127.0.0.1:3000"), (text) =>
   orBadValue(() => parseMap(text)),

@@ -113,6 +113,12 @@ export class TenantAdministration implements TenantCalls {
     }));
   }
 
+  /** A tenant with its tokens. */
+  tenantOf(kind: TenantKind, name: string): AreaTenant | undefined {
+    const tenant = this.#tenants[kind].get(name);
+    return tenant && areaTenantOf(tenant);
+  }
+
   get indexRules(): IndexRules {
     return this.#options.indexRules;
   }

@@ -111,7 +111,8 @@ export class Admission {
   }
 
   #earlyMs(message: Tracked, clock: VirtualClock): number {
-    const { driftMs, life, state: last } = message.entries.findLast(setsTime) as Entry;
+    const { driftMs, life, state: last, position } = message.entries.findLast(setsTime) as Entry;
+    if (message.retriedNowAt.some((at) => at > position)) return 0;
     const dueMs = dueMsOf(message);
     // A message that was due stays due when the clock is set back.
     const isForMoment = message.fields.isForMoment === true && last === messageState.created;

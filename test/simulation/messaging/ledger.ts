@@ -48,6 +48,8 @@ export interface Tracked {
   isInDoubt: boolean;
   /** The position at which its queue was deleted. */
   detachedAt: number | undefined;
+  /** Positions from which it was due because a user retried it early. */
+  retriedNowAt: number[];
   /** A failed callback that a user retried: it blocks nothing any more. */
   isAgain: boolean;
 }
@@ -147,6 +149,7 @@ export class Ledger {
           isInDoubt: false,
           isAgain: false,
           detachedAt: undefined,
+          retriedNowAt: [],
         },
       };
       this.messages.set(event.message, tracked);
@@ -236,6 +239,7 @@ export class Ledger {
       if (message.entries.length < length || this.inFlight.has(message.sequence) || isUndropped)
         message.isInDoubt = true;
       if ((message.detachedAt ?? 0) > position) message.detachedAt = undefined;
+      message.retriedNowAt = message.retriedNowAt.filter((at) => at <= position);
       message.isCalled = false;
     }
     for (const [user, droppedAt] of this.#droppedAt) if (droppedAt > position) this.#droppedAt.delete(user);

@@ -32,6 +32,7 @@ export const features = [
   "dead-letter deletes",
   "cancels",
   "bulk cancels",
+  "early retries",
   "deduplication",
   "key rotation",
   "dropped users",

@@ -34,6 +34,7 @@ const actions: readonly Action[] = [
   { feature: "reset keys", weight: 1, run: (workload, api, user) => workload.resetKey(api, user) },
   { feature: "cancels", weight: 4, run: (workload, api, user) => workload.cancel(api, user) },
   { feature: "bulk cancels", weight: 1, run: (workload, api, user) => workload.cancelMany(api, user) },
+  { feature: "early retries", weight: 3, run: (workload, api, user) => workload.retryNow(api, user) },
   { feature: "dead-letter retries", weight: 3, run: (workload, api, user) => workload.retryLetters(api, user) },
   { feature: "dead-letter deletes", weight: 1, run: (workload, api, user) => workload.deleteLetters(api, user) },
   { feature: "key rotation", weight: 1, run: (workload, api) => workload.ask(() => api.rotateSigningKeys()) },
@@ -222,6 +223,22 @@ export class Workload {
       (isCancelled) => {
         check(isCancelled === isCancellable, () => `Cancel of ${message.sequence}: ${ledger.history(message)}`);
       },
+    );
+  }
+
+  /** Noted before the call, because the message may start within it. */
+  retryNow(api: MessagingApi, user: User): void {
+    const { refusal, nextPosition, model } = this.#life;
+    const { ledger } = model;
+    const waiting = ledger.unfinished.filter(
+      (message) => message.user === user.number && !ledger.inFlight.has(message.sequence) && isToBeCancelled(message),
+    );
+    if (waiting.length === 0) return;
+    const message = oneOf(this.#random, waiting);
+    if (refusal === undefined) message.retriedNowAt.push(nextPosition);
+    this.ask(
+      () => api.retryNow(message.id),
+      (isKnown) => check(isKnown, () => `Message ${message.sequence} waits, but cannot be retried`),
     );
   }
 

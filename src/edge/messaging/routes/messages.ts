@@ -1,8 +1,8 @@
-/** Look-up and cancellation of messages (C.messages). */
+/** Look-up, early retry and cancellation of messages (C.messages). */
 import { notFound } from "../../../messaging/mod.ts";
 import { readCount, readFilter } from "../filters/messages.ts";
 import { Parameters } from "../parameters.ts";
-import { type MessagingAnswer, type MessagingCall, messagingRows } from "../route.ts";
+import { type MessagingAnswer, type MessagingCall, messagingRows, ok } from "../route.ts";
 import { messageView } from "../views/messages.ts";
 
 /** The most messages that one call with a count cancels. */
@@ -27,6 +27,15 @@ export const messageRoutes = messagingRows([
     summary: "cancels a message",
     isRateLimited: true,
     run: cancelMessage,
+  },
+  {
+    id: "retryMessage",
+    rule: "C",
+    method: "POST",
+    template: "/v2/messages/:messageId/retry",
+    summary: "makes the next attempt of a waiting message due at once",
+    isRateLimited: true,
+    run: retryMessage,
   },
   {
     id: "cancelMessages",
@@ -56,6 +65,12 @@ async function cancelMessage({ api, names }: MessagingCall): Promise<MessagingAn
   const [id = ""] = names;
   if (!(await api.cancel(id))) throw messageMissing(id);
   return { value: { cancelled: 1 } };
+}
+
+async function retryMessage({ api, names }: MessagingCall): Promise<MessagingAnswer> {
+  const [id = ""] = names;
+  if (!(await api.retryNow(id))) throw messageMissing(id);
+  return ok;
 }
 
 async function cancelMessages({ api, request, query }: MessagingCall): Promise<MessagingAnswer> {

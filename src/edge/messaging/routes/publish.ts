@@ -157,7 +157,8 @@ function quoted(url: string): string {
   return lastQuoted.text;
 }
 
-function entriesOf(outcome: PublishOutcome): unknown {
+/** A published message, or the list of those of a URL group. */
+export function entriesOf(outcome: PublishOutcome): unknown {
   return outcome.kind === "url" ? entryOf(outcome.published) : outcome.published.map(entryOf);
 }
 

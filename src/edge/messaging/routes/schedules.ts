@@ -4,7 +4,7 @@ import { callerIp } from "../caller-ip.ts";
 import { destinationOf } from "../destination-target.ts";
 import { type MessagingAnswer, type MessagingCall, messagingRows, ok } from "../route.ts";
 import { scheduleView } from "../views/management.ts";
-import { headersOf } from "./publish.ts";
+import { entriesOf, headersOf } from "./publish.ts";
 
 /** `POST /v2/schedules/https://a.b/pause` creates a schedule for that URL, so a POST pauses only by an identifier. */
 const pausing = (
@@ -39,6 +39,16 @@ const pausing = (
 
 export const scheduleRoutes = messagingRows([
   ...pausing,
+  {
+    id: "runSchedule",
+    rule: "C",
+    method: "POST",
+    template: "/v2/schedules/:scheduleId/run",
+    summary: "publishes the message of a schedule now; its next time stays",
+    isRateLimited: true,
+    isForIdentifiersOnly: true,
+    run: runSchedule,
+  },
   {
     id: "listSchedules",
     rule: "C",
@@ -118,6 +128,13 @@ async function setPaused({ api, names }: MessagingCall, isPaused: boolean): Prom
   const [id = ""] = names;
   if (!(await api.pauseSchedule(id, isPaused))) throw scheduleMissing(id);
   return ok;
+}
+
+async function runSchedule({ api, names }: MessagingCall): Promise<MessagingAnswer> {
+  const [id = ""] = names;
+  const outcome = await api.runSchedule(id);
+  if (outcome === undefined) throw scheduleMissing(id);
+  return { value: entriesOf(outcome) };
 }
 
 function scheduleMissing(id: string): unknown {

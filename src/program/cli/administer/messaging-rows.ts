@@ -1,4 +1,4 @@
-/** `larder dlq`, `larder schedules` and `larder runs`, as rows of the table: the API of messaging on the command line. */
+/** `larder messages`, `larder dlq`, `larder schedules` and `larder runs`, as rows of the table: the API of messaging on the command line. */
 import type { CommandOption, CommandRow } from "../command-row.ts";
 import { devOption, jsonOption } from "../command-row.ts";
 
@@ -6,7 +6,8 @@ import { devOption, jsonOption } from "../command-row.ts";
 export interface Resource {
   /** The first word of its commands. The list is `<word> list`, or the word alone if nothing else can be done. */
   readonly word: string;
-  readonly list: ItemList;
+  /** Absent: they are not listed. */
+  readonly list?: ItemList;
   /** Several words, for sentences. */
   readonly items: string;
   readonly actions: readonly ItemAction[];
@@ -49,6 +50,7 @@ const count: CommandOption = {
   meaning: "at most so many; 100 by default",
 };
 
+const message = { operand: "<messageId>", exampleId: "msg_a1b2c3" };
 const letter = { operand: "<dlqId>", exampleId: "1764000000000-0" };
 const schedule = { operand: "<scheduleId>", exampleId: "nightly" };
 const run = { operand: "<workflowRunId>", exampleId: "wfr_a1b2c3" };
@@ -71,6 +73,29 @@ export const resources: readonly Resource[] = [
       ],
     },
     actions: [],
+  },
+  {
+    word: "messages",
+    items: "messages",
+    actions: [
+      {
+        ...message,
+        word: "retry",
+        method: "POST",
+        path: "/v2/messages/",
+        end: "/retry",
+        meaning: "makes the next attempt of a waiting message due at once",
+        done: "due now",
+      },
+      {
+        ...message,
+        word: "cancel",
+        method: "DELETE",
+        path: "/v2/messages/",
+        meaning: "cancels a message",
+        done: "cancelled",
+      },
+    ],
   },
   {
     word: "dlq",
@@ -138,6 +163,15 @@ export const resources: readonly Resource[] = [
       },
       {
         ...schedule,
+        word: "run",
+        method: "POST",
+        path: "/v2/schedules/",
+        end: "/run",
+        meaning: "publishes the message of a schedule now; its next time stays",
+        done: "published",
+      },
+      {
+        ...schedule,
         word: "delete",
         method: "DELETE",
         path: "/v2/schedules/",
@@ -177,20 +211,21 @@ export const messagingRows: readonly CommandRow[] = resources.flatMap(rowsOf);
 function rowsOf({ word, items, list, actions }: Resource): readonly CommandRow[] {
   const shared = { group: "Messaging", defaults: "serve" } as const;
   const listWords = actions.length === 0 ? word : `${word} list`;
-  return [
-    {
-      ...shared,
-      words: listWords,
-      operands: [],
-      options: [count, user, devOption, jsonOption],
-      meaning: `lists the ${items} of a messaging user of the running server`,
-      example: `larder ${listWords}`,
-      async run({ run, options, print }) {
-        const { listItems } = await import("./messaging.ts");
-        for (const line of await listItems(run, list, options)) print(line);
-        return 0;
-      },
+  const listRow = (of: ItemList): CommandRow => ({
+    ...shared,
+    words: listWords,
+    operands: [],
+    options: [count, user, devOption, jsonOption],
+    meaning: `lists the ${items} of a messaging user of the running server`,
+    example: `larder ${listWords}`,
+    async run({ run, options, print }) {
+      const { listItems } = await import("./messaging.ts");
+      for (const line of await listItems(run, of, options)) print(line);
+      return 0;
     },
+  });
+  return [
+    ...(list === undefined ? [] : [listRow(list)]),
     ...actions.map(
       (action): CommandRow => ({
         ...shared,

@@ -30,7 +30,7 @@ async function request(path: string, headers: Readonly<Record<string, string>>):
   assert.ok(answer.ok, await answer.text());
 }
 
-test("lists, pauses, resumes and deletes a schedule", async () => {
+test("lists, pauses, resumes, runs and deletes a schedule", async () => {
   await request("/v2/schedules/http://127.0.0.1:9/job", {
     "Upstash-Cron": "0 5 1 1 *",
     "Upstash-Schedule-Id": "nightly",
@@ -44,6 +44,7 @@ test("lists, pauses, resumes and deletes a schedule", async () => {
   assert.deepEqual(await run("schedules pause nightly"), [0, "paused: nightly"]);
   assert.equal(JSON.parse((await run("schedules list --json"))[1])[0].isPaused, true);
   assert.deepEqual(await run("schedules resume nightly"), [0, "resumed: nightly"]);
+  assert.deepEqual(await run("schedules run nightly"), [0, "published: nightly"]);
   assert.deepEqual(await run("schedules delete nightly"), [0, "deleted: nightly"]);
   assert.deepEqual(await run("schedules list"), [0, "schedule id  cron  paused  next  destination"]);
 });

@@ -1,0 +1,150 @@
+/** The state of the server at a glance, and how to connect to it. */
+import "./home.css";
+import { useEffect, useRef, useState } from "preact/hooks";
+import { request, send } from "../../api/client.ts";
+import { useLoad } from "../../api/load.ts";
+import { Badge, type Tone } from "../../parts/badge.tsx";
+import { Chart } from "../../parts/chart.tsx";
+import { bytesText, countText, durationText, shortCount } from "../../parts/format.ts";
+import { Card, Facts, PageHead } from "../../parts/page.tsx";
+import { ErrorBox, Loading } from "../../parts/states.tsx";
+import { Connect } from "./connect.tsx";
+import { latencyBetween, type Reading, rateBetween, readMetrics } from "./metrics.ts";
+
+type Figures = Readonly<Record<string, number>>;
+
+interface Overview {
+  readonly mode: "dev" | "serve";
+  readonly version: string;
+  readonly node: string;
+  readonly readiness: {
+    readonly isReady: boolean;
+    readonly areas: Readonly<Record<string, string>>;
+    readonly reasons: readonly string[];
+  };
+  readonly addresses: Readonly<Record<string, string>>;
+  readonly stats: {
+    readonly server: Figures;
+    readonly areas: Readonly<
+      Record<string, { readonly state: string; readonly tenants: number; readonly figures: Figures }>
+    >;
+    readonly shards?: readonly { readonly name: string; readonly state: string; readonly owner?: string }[];
+  };
+  readonly cluster?: { readonly node: string };
+}
+
+const EVERY_MS = 5_000;
+/** Ten minutes. */
+const READINGS_MAX = 121;
+const AREAS = ["store", "messaging", "vector"] as const;
+
+export default function Home() {
+  const { value, error, reload } = useLoad((signal) => request<Overview>("overview", { signal }), [], {
+    everyMs: EVERY_MS,
+  });
+  if (value === undefined) return error === undefined ? <Loading /> : <ErrorBox error={error} onRetry={reload} />;
+  const { readiness, stats, cluster } = value;
+  return (
+    <>
+      <PageHead
+        title="Home"
+        lead={
+          <>
+            larder {value.version} on Node.js {value.node}
+            {cluster !== undefined && <>, node {cluster.node}</>}
+          </>
+        }
+        actions={<Badge tone={readiness.isReady ? "good" : "bad"}>{readiness.isReady ? "Ready" : "Not ready"}</Badge>}
+      />
+      {error !== undefined && <ErrorBox error={error} onRetry={reload} />}
+      {readiness.reasons.map((reason) => (
+        <ErrorBox key={reason} error={reason} />
+      ))}
+      <div class="cards">
+        {AREAS.map((name) => {
+          const area = stats.areas[name];
+          if (area === undefined) return null;
+          return (
+            <Card key={name} title={titleOf[name]} actions={<Badge tone={toneOf(area.state)}>{area.state}</Badge>}>
+              <Facts
+                rows={Object.entries(area.figures).map(([figure, count]) => [
+                  wordsOf(figure),
+                  figureText(figure, count),
+                ])}
+              />
+            </Card>
+          );
+        })}
+        <Card title="Server">
+          <Facts
+            rows={Object.entries(stats.server).map(([figure, count]) => [wordsOf(figure), figureText(figure, count)])}
+          />
+        </Card>
+      </div>
+      <Charts />
+      <Connect addresses={value.addresses} mode={value.mode} />
+    </>
+  );
+}
+
+const titleOf = { store: "Store", messaging: "Messaging", vector: "Vector" } as const;
+
+function toneOf(state: string): Tone {
+  if (state === "serving") return "good";
+  return state === "failed" ? "bad" : "warn";
+}
+
+const furtherWords: Readonly<Record<string, string>> = {
+  calls: "deliveries under way",
+  recallMissed: "indexes below their recall",
+  rowBytes: "rows",
+  diskFreeBytes: "disk free",
+};
+
+/** `deadLetters` is `dead letters`; the value has the unit. */
+function wordsOf(figure: string): string {
+  const words = furtherWords[figure];
+  if (words !== undefined) return words;
+  return figure.replace(/(Bytes|Seconds)$/, "").replace(/[A-Z]/g, (letter) => ` ${letter.toLowerCase()}`);
+}
+
+function figureText(figure: string, count: number): string {
+  if (figure.endsWith("Bytes")) return bytesText(count);
+  if (figure.endsWith("Seconds")) return durationText(count * 1_000);
+  return countText(Math.round(count));
+}
+
+/** Requests and latencies of the last ten minutes in which the page was open. */
+function Charts() {
+  const readings = useRef<Reading[]>([]);
+  const [, update] = useState(0);
+  const { value } = useLoad(
+    async (signal) => readMetrics(await (await send("admin/metrics", { signal })).text(), Date.now()),
+    [],
+    { everyMs: EVERY_MS },
+  );
+  useEffect(() => {
+    if (value === undefined) return;
+    readings.current = [...readings.current.slice(1 - READINGS_MAX), value];
+    update((old) => old + 1);
+  }, [value]);
+  const pairs = readings.current.slice(1).map((after, index) => [readings.current[index] as Reading, after] as const);
+  const times = pairs.map(([, { atMs }]) => atMs / 1_000);
+  const figures = (of: (before: Reading, after: Reading, area: string) => number | null) =>
+    AREAS.map((area) => ({ label: titleOf[area], values: pairs.map(([before, after]) => of(before, after, area)) }));
+  return (
+    <div class="cards charts">
+      <Card title="Requests per second">
+        <Chart label="Requests per second by area" times={times} series={figures(rateBetween)} format={shortCount} />
+      </Card>
+      <Card title="Latency, 99 of 100 requests">
+        <Chart
+          label="Latency in ms by area"
+          times={times}
+          series={figures((before, after, area) => latencyBetween(before, after, { area, share: 0.99 }))}
+          format={(ms) => `${ms < 1 ? ms.toFixed(2) : Math.round(ms)} ms`}
+        />
+      </Card>
+    </div>
+  );
+}

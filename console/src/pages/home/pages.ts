@@ -1,0 +1,3 @@
+import type { Page } from "../pages.ts";
+
+export const homePages: readonly Page[] = [{ path: "/", title: "Home", load: () => import("./home.tsx") }];

@@ -1,0 +1,103 @@
+/** Queues: how many messages wait, how many are called at a time. */
+import "./messaging.css";
+import { request } from "../../api/client.ts";
+import { useLoad } from "../../api/load.ts";
+import { Badge } from "../../parts/badge.tsx";
+import { Code } from "../../parts/code.tsx";
+import { Field } from "../../parts/field.tsx";
+import { FormDialog, fieldText } from "../../parts/form-dialog.tsx";
+import { countText } from "../../parts/format.ts";
+import { PageHead } from "../../parts/page.tsx";
+import { Empty, ErrorBox, Loading } from "../../parts/states.tsx";
+import { type Column, Table } from "../../parts/table.tsx";
+import { Time } from "../../parts/time.tsx";
+import type { PageProps } from "../pages.ts";
+import { api, page } from "./places.ts";
+
+export interface Queue {
+  readonly name: string;
+  readonly parallelism: number;
+  readonly lag: number;
+  readonly paused: boolean;
+  readonly createdAt: number;
+  readonly updatedAt: number;
+}
+
+const WATCH_MS = 5_000;
+
+const FIRST = `curl -X POST "$QSTASH_URL/v2/enqueue/orders/https://example.com/hook" \\
+  -H "Authorization: Bearer $QSTASH_TOKEN" -d '{"order":17}'`;
+
+export default function Queues({ params: { tenant = "" } }: PageProps) {
+  const { value, error, reload } = useLoad((signal) => request<Queue[]>(api(tenant, "queues"), { signal }), [tenant], {
+    everyMs: WATCH_MS,
+  });
+  return (
+    <>
+      <PageHead
+        title="Queues"
+        lead="The messages of a queue are delivered in order, as many at a time as its parallelism"
+        actions={
+          <FormDialog
+            title="Create a queue"
+            kind="main"
+            submit="Create"
+            run={async (fields) => {
+              const queueName = fieldText(fields, "name");
+              if (value?.some(({ name }) => name === queueName) === true)
+                throw new Error(`There is a queue ${queueName} already`);
+              await request(api(tenant, "queues"), {
+                json: { queueName, parallelism: Number(fieldText(fields, "parallelism") ?? 1) },
+              });
+              reload();
+              return `Created the queue ${queueName}`;
+            }}
+          >
+            <Field label="Name" hint="Letters, digits, - _ .">
+              <input name="name" required spellcheck={false} />
+            </Field>
+            <ParallelismField value={1} />
+          </FormDialog>
+        }
+      />
+      {error !== undefined && <ErrorBox error={error} onRetry={reload} />}
+      {value === undefined ? (
+        error === undefined && <Loading />
+      ) : (
+        <Table
+          label="Queues"
+          columns={columns}
+          rows={value}
+          keyOf={({ name }) => name}
+          hrefOf={({ name }) => page(tenant, "queues", name)}
+          empty={
+            <Empty>
+              <p>A queue comes with its first message, or is created here:</p>
+              <Code label="A request that publishes through a queue" text={FIRST} />
+            </Empty>
+          }
+        />
+      )}
+    </>
+  );
+}
+
+const columns: readonly Column<Queue>[] = [
+  { title: "Name", width: "minmax(6rem, 1fr)", cell: ({ name }) => <bdi>{name}</bdi> },
+  { title: "Waiting", width: "5.5rem", align: "right", cell: ({ lag }) => countText(lag) },
+  { title: "At a time", width: "5.5rem", align: "right", cell: ({ parallelism }) => countText(parallelism) },
+  { title: "State", width: "6rem", cell: (queue) => <QueueState queue={queue} /> },
+  { title: "Created", width: "9rem", isWide: true, cell: ({ createdAt }) => <Time at={createdAt} /> },
+];
+
+export function QueueState({ queue: { paused } }: { queue: Queue }) {
+  return paused ? <Badge tone="warn">paused</Badge> : <Badge tone="good">running</Badge>;
+}
+
+export function ParallelismField({ value }: { value: number }) {
+  return (
+    <Field label="Parallelism" hint="How many of its messages are called at a time; 1 keeps the order">
+      <input name="parallelism" type="number" min="1" required defaultValue={`${value}`} />
+    </Field>
+  );
+}

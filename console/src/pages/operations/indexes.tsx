@@ -1,0 +1,5 @@
+import { Tenants } from "./tenants.tsx";
+
+export default function Indexes() {
+  return <Tenants kind="indexes" />;
+}

@@ -1,0 +1,8 @@
+import type { Page } from "../pages.ts";
+
+export const operationsPages: readonly Page[] = [
+  { path: "/operations/databases", title: "Databases", load: () => import("./databases.tsx") },
+  { path: "/operations/indexes", title: "Indexes", load: () => import("./indexes.tsx") },
+  { path: "/operations/users", title: "Users", load: () => import("./users.tsx") },
+  { path: "/operations/backups", title: "Backups", load: () => import("./backups.tsx") },
+];

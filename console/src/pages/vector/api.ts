@@ -1,0 +1,59 @@
+/** The routes of the vector index that the pages use. */
+import { type Json, of, request } from "../../api/client.ts";
+
+export interface SparseVector {
+  readonly indices: readonly number[];
+  readonly values: readonly number[];
+}
+
+/** A record, with the parts that were asked for and that it has. */
+export interface VectorRecord {
+  readonly id: string;
+  readonly score?: number;
+  readonly vector?: readonly number[];
+  readonly sparseVector?: SparseVector;
+  readonly metadata?: Json;
+  readonly data?: string;
+}
+
+interface NamespaceInfo {
+  readonly vectorCount: number;
+  readonly pendingVectorCount: number;
+}
+
+export interface IndexInfo extends NamespaceInfo {
+  readonly indexSize: number;
+  readonly dimension: number;
+  readonly similarityFunction: string;
+  readonly indexType: string;
+  readonly denseIndex?: { readonly embeddingModel?: string };
+  readonly sparseIndex?: { readonly embeddingModel?: string };
+  /** By name; the default namespace has the empty name. */
+  readonly namespaces: Readonly<Record<string, NamespaceInfo>>;
+  /** Further facts, such as measured recall. */
+  readonly [fact: string]: unknown;
+}
+
+export const ALL_PARTS = { includeMetadata: true, includeVectors: true, includeData: true } as const;
+
+/** Calls a route; `namespace`: empty for the default one, undefined for routes without one. */
+export async function callIndex<Result>(
+  index: string,
+  route: string,
+  { namespace = "", json, signal }: { namespace?: string; json?: unknown; signal?: AbortSignal } = {},
+): Promise<Result> {
+  const place = namespace === "" ? route : `${route}/${encodeURIComponent(namespace)}`;
+  const { result } = await request<{ result: Result }>(of("vector", index) + place, {
+    json: json ?? {},
+    ...(signal !== undefined && { signal }),
+  });
+  return result;
+}
+
+export function infoOf(index: string, signal?: AbortSignal): Promise<IndexInfo> {
+  return callIndex(index, "info", signal === undefined ? {} : { signal });
+}
+
+export function namespaceText(name: string): string {
+  return name === "" ? "(default)" : name;
+}

@@ -1,0 +1,97 @@
+/** An index: its definition, its size, its namespaces. */
+
+import { useLoad } from "../../api/load.ts";
+import { BASE } from "../../app.tsx";
+import { Action } from "../../parts/action.tsx";
+import { bytesText, countText } from "../../parts/format.ts";
+import { Card, Facts, PageHead } from "../../parts/page.tsx";
+import { Empty, ErrorBox, Loading } from "../../parts/states.tsx";
+import { Table } from "../../parts/table.tsx";
+import type { PageProps } from "../pages.ts";
+import { callIndex, infoOf, namespaceText } from "./api.ts";
+
+const EVERY_MS = 5_000;
+/** Facts that have a place of their own. */
+const SHOWN = [
+  "vectorCount",
+  "pendingVectorCount",
+  "indexSize",
+  "dimension",
+  "similarityFunction",
+  "indexType",
+  "denseIndex",
+  "sparseIndex",
+  "namespaces",
+];
+
+export default function Namespaces({ params: { tenant = "" } }: PageProps) {
+  const { value, error, reload } = useLoad((signal) => infoOf(tenant, signal), [tenant], { everyMs: EVERY_MS });
+  if (value === undefined) return error === undefined ? <Loading /> : <ErrorBox error={error} onRetry={reload} />;
+  const rows = Object.entries(value.namespaces).map(([name, info]) => ({ name, ...info }));
+  const further = Object.entries(value).filter(([name]) => !SHOWN.includes(name));
+  return (
+    <>
+      <PageHead title={`Index ${tenant}`} />
+      {error !== undefined && <ErrorBox error={error} onRetry={reload} />}
+      <Card>
+        <Facts
+          rows={[
+            ["Type", value.indexType],
+            ["Dimensions", value.dimension > 0 ? countText(value.dimension) : undefined],
+            ["Similarity", value.similarityFunction],
+            ["Model of texts", value.denseIndex?.embeddingModel],
+            ["Sparse model", value.sparseIndex?.embeddingModel],
+            ["Records", countText(value.vectorCount)],
+            [
+              "Pending",
+              value.pendingVectorCount > 0
+                ? `${countText(value.pendingVectorCount)}, which are scored exactly`
+                : undefined,
+            ],
+            ["Size", bytesText(value.indexSize)],
+            ...further.map(
+              ([name, fact]) => [name, typeof fact === "object" ? JSON.stringify(fact) : String(fact)] as const,
+            ),
+          ]}
+        />
+      </Card>
+      <Table
+        label="Namespaces"
+        rows={rows}
+        keyOf={({ name }) => name}
+        hrefOf={({ name }) =>
+          `${BASE}/vector/${encodeURIComponent(tenant)}/records?namespace=${encodeURIComponent(name)}`
+        }
+        columns={[
+          { title: "Namespace", width: "minmax(6rem, 2fr)", cell: ({ name }) => <bdi>{namespaceText(name)}</bdi> },
+          { title: "Records", width: "7rem", align: "right", cell: ({ vectorCount }) => countText(vectorCount) },
+          {
+            title: "Pending",
+            width: "7rem",
+            align: "right",
+            isWide: true,
+            cell: ({ pendingVectorCount }) => countText(pendingVectorCount),
+          },
+          {
+            title: "Actions",
+            width: "10rem",
+            align: "right",
+            cell: ({ name, vectorCount }) => (
+              <Action
+                kind="danger"
+                confirm={`${countText(vectorCount)} records of ${namespaceText(name)} are deleted. This cannot be undone.`}
+                run={async () => {
+                  await callIndex(tenant, name === "" ? "reset" : "delete-namespace", { namespace: name });
+                  reload();
+                }}
+              >
+                {name === "" ? "Empty" : "Delete"}
+              </Action>
+            ),
+          },
+        ]}
+        empty={<Empty>There is no namespace yet: the first record makes one.</Empty>}
+      />
+    </>
+  );
+}

@@ -1,0 +1,154 @@
+/** Queries an index by a vector, by a text or by one of its records, with a filter. The answer has the time that it took. */
+import { useState } from "preact/hooks";
+import { useLocation } from "preact-iso";
+import { textOf, useLoad } from "../../api/load.ts";
+import { BASE } from "../../app.tsx";
+import { Button } from "../../parts/button.tsx";
+import { Field } from "../../parts/field.tsx";
+import { durationText } from "../../parts/format.ts";
+import { Card, PageHead } from "../../parts/page.tsx";
+import { Empty, ErrorBox } from "../../parts/states.tsx";
+import { Table } from "../../parts/table.tsx";
+import type { PageProps } from "../pages.ts";
+import { callIndex, infoOf, namespaceText, type VectorRecord } from "./api.ts";
+import { shortJson } from "./records.tsx";
+
+interface Answer {
+  readonly hits: readonly VectorRecord[];
+  readonly tookMs: number;
+}
+
+export default function Query({ params: { tenant = "" } }: PageProps) {
+  const { query } = useLocation();
+  const { value: info } = useLoad((signal) => infoOf(tenant, signal), [tenant]);
+  const [answer, setAnswer] = useState<Answer>();
+  const [error, setError] = useState<string>();
+  const [isBusy, setBusy] = useState(false);
+  const ask = async (data: FormData): Promise<void> => {
+    setBusy(true);
+    setError(undefined);
+    const startMs = performance.now();
+    try {
+      const hits = await queryIndex(tenant, data);
+      setAnswer({ hits, tookMs: performance.now() - startMs });
+    } catch (failure) {
+      setError(textOf(failure));
+    }
+    setBusy(false);
+  };
+  const namespace = query["namespace"] ?? "";
+  return (
+    <>
+      <PageHead title="Query" lead={`index ${tenant}`} />
+      <Card>
+        <form
+          onSubmit={(event) => {
+            event.preventDefault();
+            void ask(new FormData(event.currentTarget));
+          }}
+        >
+          <div class="filters">
+            <Field label="By">
+              <select name="by" defaultValue={query["like"] === undefined ? "text" : "record"}>
+                <option value="text">text</option>
+                <option value="vector">vector</option>
+                <option value="record">id of a record</option>
+              </select>
+            </Field>
+            <Field label="Namespace">
+              <select name="namespace" key={Object.keys(info?.namespaces ?? {}).length} defaultValue={namespace}>
+                {Object.keys(info?.namespaces ?? { [namespace]: {} }).map((name) => (
+                  <option key={name} value={name}>
+                    {namespaceText(name)}
+                  </option>
+                ))}
+              </select>
+            </Field>
+            <Field label="Hits">
+              <input name="topK" type="number" min="1" max="1000" defaultValue="10" />
+            </Field>
+          </div>
+          <Field label="Text, vector as a JSON list, or id">
+            <textarea name="what" rows={3} required spellcheck={false} defaultValue={query["like"] ?? ""} />
+          </Field>
+          <Field
+            label="Filter"
+            hint="Such as: city = 'Oslo' AND population >= 100000"
+            error={error?.includes("filter") ? error : undefined}
+          >
+            <input name="filter" spellcheck={false} autocomplete="off" />
+          </Field>
+          <label>
+            <input type="checkbox" name="exact" /> Compare with all records
+          </label>
+          <div class="actions">
+            <Button type="submit" kind="main" disabled={isBusy}>
+              Query
+            </Button>
+            {answer !== undefined && !isBusy && (
+              <span class="hint">{durationText(answer.tookMs)} with the way to the browser</span>
+            )}
+          </div>
+        </form>
+      </Card>
+      {error !== undefined && !error.includes("filter") && <ErrorBox error={error} />}
+      {answer !== undefined && (
+        <Table
+          label="Hits"
+          rows={answer.hits}
+          keyOf={({ id }) => id}
+          hrefOf={({ id }) =>
+            `${BASE}/vector/${encodeURIComponent(tenant)}/records?${new URLSearchParams({ namespace, id })}`
+          }
+          columns={[
+            { title: "Id", width: "minmax(6rem, 1fr)", cell: ({ id }) => <bdi>{id}</bdi> },
+            { title: "Score", width: "7rem", align: "right", cell: ({ score }) => score?.toFixed(5) },
+            {
+              title: "Metadata",
+              width: "minmax(6rem, 2fr)",
+              cell: ({ metadata }) => <code>{shortJson(metadata)}</code>,
+            },
+            {
+              title: "Data",
+              width: "minmax(4rem, 2fr)",
+              isWide: true,
+              cell: ({ data }) => <bdi>{data?.slice(0, 200)}</bdi>,
+            },
+          ]}
+          empty={<Empty>No record passes the filter.</Empty>}
+        />
+      )}
+    </>
+  );
+}
+
+/** Throws an error with a text for the user. */
+async function queryIndex(index: string, data: FormData): Promise<readonly VectorRecord[]> {
+  const field = (name: string): string => String(data.get(name) ?? "").trim();
+  const namespace = String(data.get("namespace") ?? "");
+  const what = field("what");
+  const options = {
+    topK: Number(field("topK")),
+    includeMetadata: true,
+    includeData: true,
+    ...(field("filter") !== "" && { filter: field("filter") }),
+    ...(data.get("exact") !== null && { exact: true }),
+  };
+  if (field("by") === "text")
+    return await callIndex(index, "query-data", { namespace, json: { data: what, ...options } });
+  if (field("by") === "vector") {
+    const vector: unknown = JSON.parse(what);
+    if (!Array.isArray(vector)) throw new Error("the vector must be a JSON list of numbers");
+    return await callIndex(index, "query", { namespace, json: { vector, ...options } });
+  }
+  const [record] = await callIndex<(VectorRecord | null)[]>(index, "fetch", {
+    namespace,
+    json: { ids: [what], includeVectors: true },
+  });
+  if (record === null || record === undefined) throw new Error(`there is no record ${what} in this namespace`);
+  const { vector, sparseVector } = record;
+  return await callIndex(index, "query", {
+    namespace,
+    json: { ...(vector && { vector }), ...(sparseVector && { sparseVector }), ...options },
+  });
+}

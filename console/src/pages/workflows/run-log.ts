@@ -1,0 +1,88 @@
+/** The log of workflow runs, as `GET /v2/workflows/logs` with `groupBy=workflowRunId` returns it. */
+import { of, request } from "../../api/client.ts";
+import { BASE } from "../../app.tsx";
+
+type Headers = Readonly<Record<string, readonly string[]>>;
+
+export interface StepError {
+  readonly error: string;
+  readonly status: number;
+  /** Unix ms. */
+  readonly time: number;
+}
+
+/** A step that ended, or that is under way in a group `next`; what a step has depends on its type. */
+export interface Step {
+  readonly messageId?: string;
+  readonly stepName?: string;
+  readonly stepType?: string;
+  readonly state: string;
+  readonly out?: unknown;
+  readonly retries?: number;
+  readonly createdAt?: number;
+  readonly errors?: readonly StepError[];
+  readonly sleepFor?: number;
+  /** Unix s. */
+  readonly sleepUntil?: number;
+  readonly callUrl?: string;
+  readonly callMethod?: string;
+  readonly callResponseStatus?: number;
+  readonly callHeaders?: Headers;
+  readonly callBody?: unknown;
+  readonly invokedWorkflowRunId?: string;
+  readonly invokedWorkflowUrl?: string;
+  readonly waitEventId?: string;
+  readonly waitTimeoutDuration?: string;
+  readonly waitTimeout?: boolean;
+  readonly headers?: Headers;
+}
+
+export interface StepGroup {
+  /** `next`: the steps that are under way. */
+  readonly type: "sequential" | "parallel" | "next";
+  readonly steps: readonly Step[];
+}
+
+export interface Run {
+  readonly workflowRunId: string;
+  readonly workflowUrl: string;
+  readonly workflowState: "RUN_STARTED" | "RUN_SUCCESS" | "RUN_FAILED" | "RUN_CANCELED";
+  readonly workflowRunCreatedAt: number;
+  readonly workflowRunCompletedAt?: number;
+  readonly workflowRunResponse?: string;
+  readonly label?: string;
+  readonly labels?: readonly string[];
+  readonly flowControlKey?: string;
+  readonly invoker?: { readonly workflowRunId: string; readonly workflowUrl: string };
+  readonly failureFunction?: {
+    readonly state: string;
+    readonly failStatus?: number;
+    readonly failResponse?: string;
+    readonly dlqId?: string;
+  };
+  readonly dlqId?: string;
+  readonly steps: readonly StepGroup[];
+}
+
+/** The path of a page of a user's workflows. */
+export function page(tenant: string, ...segments: readonly string[]): string {
+  return `${BASE}/workflows/${[tenant, ...segments].map(encodeURIComponent).join("/")}`;
+}
+
+/** The path of a route of messaging. */
+export function api(tenant: string, ...segments: readonly string[]): string {
+  return `${of("messaging", tenant)}v2/${segments.map(encodeURIComponent).join("/")}`;
+}
+
+/** A page of runs, latest first; an empty cursor at the end. */
+export async function loadRuns(
+  tenant: string,
+  query: Readonly<Record<string, string | number | undefined>>,
+  signal?: AbortSignal,
+): Promise<{ runs: readonly Run[]; cursor: string | undefined }> {
+  const { runs, cursor } = await request<{ runs: readonly Run[]; cursor?: string }>(api(tenant, "workflows", "logs"), {
+    query: { ...query, groupBy: "workflowRunId" },
+    ...(signal !== undefined && { signal }),
+  });
+  return { runs, cursor: cursor === "" ? undefined : cursor };
+}

@@ -1,0 +1,81 @@
+/** Every page of the console in a real browser: it opens, runs no text of users, and can be used by everyone. */
+import assert from "node:assert/strict";
+import { after, before, describe, test } from "node:test";
+import type { Browser, Page } from "playwright-core";
+import { seededRandom } from "../../src/kernel/random.ts";
+import type { Larder } from "../../src/mod.ts";
+import { drawnPart } from "../harness/drawn-part.ts";
+import { seedFrom } from "../harness/seed.ts";
+import { accessibilityProblems, goTo, missingBrowser, openBrowser, openPage, overflowPx } from "./browser.ts";
+import { startWithData } from "./seed-data.ts";
+
+const random = seededRandom(seedFrom("LARDER_CONSOLE_SEED"));
+const NARROW = { width: 400, height: 800 };
+
+describe("pages of the console", { skip: missingBrowser() }, () => {
+  let browser: Browser;
+  let larder: Larder;
+  before(async () => {
+    [browser, larder] = await Promise.all([openBrowser(), startWithData()]);
+  });
+  after(async () => {
+    await browser.close();
+    await larder.stop();
+  });
+
+  /** The places in the navigation. */
+  async function places(page: Page): Promise<readonly string[]> {
+    await goTo(page, `${larder.admin.url}/console/`);
+    const paths = await Promise.all((await page.locator("nav.side a").all()).map((link) => link.getAttribute("href")));
+    return paths.map((path) => `${larder.admin.url}${path}`);
+  }
+
+  test("every page of the navigation opens in both themes without an error, and axe finds nothing", async () => {
+    const found: string[] = [];
+    for (const colorScheme of ["light", "dark"] as const) {
+      await using opened = await openPage(browser, { colorScheme });
+      const { page, problems } = opened;
+      for (const place of drawnPart(await places(page), { oneIn: 6, random })) {
+        await goTo(page, place);
+        found.push(...(await accessibilityProblems(page)));
+        const errors = await page.locator("main [role=alert]").allInnerTexts();
+        found.push(...errors.map((error) => `${place}: ${error}`));
+      }
+      found.push(...problems);
+    }
+    assert.deepEqual(found, []);
+  });
+
+  test("no page runs markup in keys, bodies, ids or metadata, or is wider than a narrow screen", async () => {
+    await using opened = await openPage(browser, { viewport: NARROW });
+    const { page, problems } = opened;
+    const wide: string[] = [];
+    const look = async (place: string): Promise<void> => {
+      await goTo(page, place);
+      assert.equal(await page.evaluate("window.hacked"), undefined, place);
+      if ((await overflowPx(page)) > 0) wide.push(place);
+    };
+    for (const place of drawnPart(await places(page), { oneIn: 3, random })) {
+      await look(place);
+      const [first] = await page.locator("[role=rowgroup] a").all();
+      if (first !== undefined) await look(`${larder.admin.url}${await first.getAttribute("href")}`);
+    }
+    assert.deepEqual([...wide, ...problems], []);
+  });
+
+  test("a list of many rows has few elements, and asks for the next page at its end only", async () => {
+    await using opened = await openPage(browser);
+    const { page } = opened;
+    const asked: string[] = [];
+    page.on("request", (request) => {
+      if (request.url().includes("/range")) asked.push(request.postData() ?? "");
+    });
+    await goTo(page, `${larder.admin.url}/console/vector/dev/records`);
+    await page.getByText("record 1", { exact: true }).waitFor();
+    assert.equal(asked.length, 1);
+    assert.ok((await page.locator("[role=row]").count()) < 60);
+    await page.locator("[role=rowgroup]").press("End");
+    await page.locator('[role=table][aria-rowcount="151"]').waitFor();
+    assert.equal(asked.length, 2);
+  });
+});
