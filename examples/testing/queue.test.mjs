@@ -2,15 +2,13 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { Queue, QueueEvents, Worker } from "bullmq";
-import { Redis } from "ioredis";
 import { freshLarder } from "larderd/node-test";
 
 test("a job that fails once is tried again, and its result arrives", async (context) => {
   const { redisUrl } = await freshLarder(context);
-  // BullMQ wants this of a connection that blocks.
-  const connection = () => new Redis(redisUrl, { maxRetriesPerRequest: null });
-  const queue = new Queue("mails", { connection: connection() });
-  const events = new QueueEvents("mails", { connection: connection() });
+  const connection = { url: redisUrl };
+  const queue = new Queue("mails", { connection });
+  const events = new QueueEvents("mails", { connection });
   const attempts = [];
   const worker = new Worker(
     "mails",
@@ -19,7 +17,7 @@ test("a job that fails once is tried again, and its result arrives", async (cont
       if (job.attemptsMade === 0) throw new Error("the mail server is busy");
       return `sent to ${job.data.to}`;
     },
-    { connection: connection() },
+    { connection },
   );
   await Promise.all([events.waitUntilReady(), worker.waitUntilReady()]);
 

@@ -64,6 +64,7 @@ try {
   for (const major of NODE_MAJORS) await tryOn(major, tarball);
   checkTypes();
   tryRunners(tarball);
+  tryExample(tarball);
   checkGlobalInstall(tarball);
 } finally {
   rmSync(folder, { recursive: true, force: true });
@@ -231,6 +232,18 @@ function tryRunners(tarball: string): void {
     assert.equal(status, 0, [program, ...words, stdout, stderr].join("\n"));
   }
   console.log("tests of node:test, Vitest and Jest get larders of their own");
+}
+
+/** The tests in examples/testing, in a copy as its README describes it. */
+function tryExample(tarball: string): void {
+  const target = join(folder, "testing");
+  cpSync(join(root, "examples", "testing"), target, {
+    recursive: true,
+    filter: (path) => !path.endsWith("node_modules"),
+  });
+  npm(target, "install", "--save-dev", "--ignore-scripts", "--no-audit", "--no-fund", tarball);
+  npm(target, "test");
+  console.log("the tests in examples/testing pass");
 }
 
 function checkGlobalInstall(tarball: string): void {
