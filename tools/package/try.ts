@@ -218,9 +218,9 @@ function tryRunners(tarball: string): void {
   const commands = [
     [process.execPath, "--test", "--test-global-setup=node-setup.mjs", "node.test.mjs"],
     [process.execPath, "--test", "node.test.mjs"],
-    ["npx", "--no", "vitest", "run"],
-    ["npx", "--no", "jest"],
-    ["npx", "--no", ...compile, "--module", "nodenext", "vitest.test.ts"],
+    ["npx", "--no", "--", "vitest", "run"],
+    ["npx", "--no", "--", "jest"],
+    ["npx", "--no", "--", ...compile, "--module", "nodenext", "vitest.test.ts"],
   ];
   for (const [program = "", ...words] of commands) {
     const { status, stdout, stderr } = spawnSync(program, words, {
