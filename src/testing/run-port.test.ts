@@ -1,14 +1,17 @@
 import assert from "node:assert/strict";
-import { test } from "node:test";
+import { after, before, test } from "node:test";
 import { TEST_RUN_VARIABLE } from "../program/facts.ts";
 import { type FreshLarder, freshLarder } from "./fresh-larder.ts";
 import { freshLarder as freshOfTest } from "./node-test.ts";
-import { openRunPort } from "./run-port.ts";
+import { openRunPort, type RunPort } from "./run-port.ts";
 import { fixtures } from "./vitest.ts";
 
-const port = await openRunPort({});
-process.env[TEST_RUN_VARIABLE] = port.url;
-test.after(async () => {
+let port: RunPort;
+before(async () => {
+  port = await openRunPort({});
+  process.env[TEST_RUN_VARIABLE] = port.url;
+});
+after(async () => {
   delete process.env[TEST_RUN_VARIABLE];
   await port.close();
 });
