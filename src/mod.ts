@@ -15,7 +15,7 @@
 import { readFileSync } from "node:fs";
 import { TravelClock } from "./kernel/clock.travel.ts";
 import { systemClock } from "./kernel/clock.ts";
-import { environmentOf } from "./program/cli/env-block.ts";
+import { type Addresses, environmentOf } from "./program/cli/env-block.ts";
 import { readVersion } from "./program/facts.ts";
 import { StartRefusal } from "./program/refusal.ts";
 import { Server } from "./program/server.ts";
@@ -23,6 +23,8 @@ import type { ConfigurationKeys } from "./program/settings/configuration-keys.ge
 import { readSettings } from "./program/settings/read-settings.ts";
 import type { RunSettings } from "./program/settings/run-settings.ts";
 import { formatFor, stderrLog } from "./program/stderr.ts";
+import { createFreshTenants, deleteFreshTenants } from "./program/tenants/fresh-tenants.ts";
+import type { Tenant, Tenants } from "./program/tenants/tokens.ts";
 
 /** The keys of a configuration file (docs/manual.md), the command and the clock. */
 export interface StartOptions extends ConfigurationKeys {
@@ -38,14 +40,34 @@ export interface StartedArea {
   readonly readOnlyToken: string;
 }
 
-export interface Larder {
-  /** The first database, index and user. */
+/** The addresses and tokens of a database, an index and a user of messaging. */
+export interface Tenancy {
   readonly store: StartedArea;
   readonly vector: StartedArea;
   readonly messaging: StartedArea & { readonly currentSigningKey: string; readonly nextSigningKey: string };
-  readonly admin: { readonly url: string; readonly token: string };
-  /** The variables that the official clients read. */
+  /** The variables that the official clients read. `REDIS_URL` is one of them if `respPort` is set. */
   readonly env: Readonly<Record<string, string>>;
+}
+
+type IndexKeys = NonNullable<NonNullable<ConfigurationKeys["vector"]>["indexes"]>[number];
+
+export interface FreshTenantsOptions {
+  /** The index, by the keys that it has in a configuration file; by default it is as that of `larder dev`. */
+  readonly index?: Omit<IndexKeys, "name" | "token" | "readOnlyToken">;
+}
+
+/** A database, an index and a user of messaging that were made while the server runs. */
+export interface FreshTenants extends Tenancy {
+  /** Deletes them with their data. */
+  end(): Promise<void>;
+  [Symbol.asyncDispose](): Promise<void>;
+}
+
+/** A running server. Its own addresses and tokens are those of the first database, index and user. */
+export interface Larder extends Tenancy {
+  readonly admin: { readonly url: string; readonly token: string };
+  /** Makes an empty database, index and user of messaging, for one test. In dev only. */
+  freshTenants(options?: FreshTenantsOptions): Promise<FreshTenants>;
   readonly clock: {
     /**
      * Moves the time of the engines forward and runs what falls due on the way, in order: expiry, delays, schedules. Waits
@@ -94,31 +116,26 @@ export async function start(options: StartOptions = {}): Promise<Larder> {
 
 function larderOf(
   server: Server,
-  { addresses, clock, isDev }: { addresses: Awaited<ReturnType<Server["open"]>>; clock: TravelClock; isDev: boolean },
+  { addresses, clock, isDev }: { addresses: Addresses; clock: TravelClock; isDev: boolean },
 ): Larder {
-  const { tenants } = server;
-  const [database] = tenants.databases;
-  const [index] = tenants.indexes;
-  const [user] = tenants.users;
+  const { tenants, administration } = server;
   const onlyInDev = (): void => {
-    if (!isDev) throw new StartRefusal("Only a development server can be emptied or travel in time");
+    if (!isDev)
+      throw new StartRefusal("Only a development server can be emptied, travel in time or make fresh tenants");
   };
-  const area = (url: string, tenant: typeof database): StartedArea => ({
-    url,
-    token: tenant?.token.value ?? "",
-    readOnlyToken: tenant?.readOnlyToken.value ?? "",
-  });
   const stop = (): Promise<void> => server.close();
+  let freshCount = 0;
   return {
-    store: area(addresses.store, database),
-    vector: area(addresses.vector, index),
-    messaging: {
-      ...area(addresses.messaging, user),
-      currentSigningKey: user?.currentSigningKey.value ?? "",
-      nextSigningKey: user?.nextSigningKey.value ?? "",
-    },
+    ...tenancyOf(addresses, tenants),
     admin: { url: addresses.admin, token: tenants.adminToken.value },
-    env: environmentOf(addresses, tenants),
+    async freshTenants({ index = {} } = {}) {
+      onlyInDev();
+      freshCount += 1;
+      const name = `fresh-${freshCount}`;
+      const end = (): Promise<void> => deleteFreshTenants(administration, name);
+      const fresh = await createFreshTenants(administration, name, { ...index });
+      return { ...tenancyOf(addresses, fresh), end, [Symbol.asyncDispose]: end };
+    },
     clock: {
       async advance(ms) {
         onlyInDev();
@@ -135,6 +152,27 @@ function larderOf(
     },
     stop,
     [Symbol.asyncDispose]: stop,
+  };
+}
+
+function tenancyOf(addresses: Addresses, tenants: Pick<Tenants, "databases" | "indexes" | "users">): Tenancy {
+  const [database] = tenants.databases;
+  const [index] = tenants.indexes;
+  const [user] = tenants.users;
+  const area = (url: string, tenant: Tenant | undefined): StartedArea => ({
+    url,
+    token: tenant?.token.value ?? "",
+    readOnlyToken: tenant?.readOnlyToken.value ?? "",
+  });
+  return {
+    store: area(addresses.store, database),
+    vector: area(addresses.vector, index),
+    messaging: {
+      ...area(addresses.messaging, user),
+      currentSigningKey: user?.currentSigningKey.value ?? "",
+      nextSigningKey: user?.nextSigningKey.value ?? "",
+    },
+    env: environmentOf(addresses, tenants),
   };
 }
 

@@ -6,6 +6,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { type TestContext, test } from "node:test";
 import { adminRoutes } from "../src/edge/admin/routes.ts";
+import { environmentOf } from "../src/program/cli/env-block.ts";
 import { ungivenSecrets } from "../src/program/cluster/given-secrets.ts";
 import { readSettings } from "../src/program/settings/read-settings.ts";
 import { settingList } from "../src/program/settings/settings.ts";
@@ -16,6 +17,8 @@ import { missingProgram } from "./harness/required-programs.ts";
 const COMPOSE = "deploy/cluster/compose.yaml";
 const BALANCER = "deploy/cluster/haproxy.cfg";
 const UNIT = "deploy/systemd/larder@.service";
+const ACTION = "deploy/github-action";
+const FEATURE = "deploy/dev-container/larder";
 const FRONT = { FRONT: "127.0.0.1", NODE_A: "127.0.0.2", NODE_B: "127.0.0.3", NODE_C: "127.0.0.4" };
 
 const read = (path: string): string => readFileSync(path, "utf8");
@@ -56,7 +59,7 @@ test("every variable in the files for deployments is a setting, and one from a f
   const paths = [
     "Dockerfile",
     "compose.yaml",
-    ...globSync("deploy/{cluster,systemd}/*").filter((path) => statSync(path).isFile()),
+    ...globSync("deploy/{cluster,systemd,testcontainers}/*").filter((path) => statSync(path).isFile()),
   ];
   assert.ok(paths.includes(COMPOSE) && paths.includes(UNIT));
   for (const path of paths) {
@@ -175,5 +178,56 @@ test("the unit takes each secret from a credential of its name", () => {
     const file = name.toLowerCase();
     assert.ok(text.includes(`\nLoadCredential=${file}:/etc/larder/secrets/${file}\n`), file);
     assert.ok(text.includes(`\nEnvironment=${name}_FILE=%d/${file}\n`), file);
+  }
+});
+
+test("a dev container has the variables of larder dev, and its script starts that on their ports", () => {
+  const { containerEnv, entrypoint } = JSON.parse(read(`${FEATURE}/devcontainer-feature.json`));
+  const script = read(`${FEATURE}/install.sh`);
+  const [, words = ""] = /\/larderd (dev.*?) >/.exec(script) ?? [];
+  const reading = readSettings({ arguments: words.split(" "), environment: {}, readFile: read });
+  assert.ok(reading.kind === "run", JSON.stringify(reading));
+  const { storePort, messagingPort, vectorPort, respPort } = reading.run.settings;
+  const address = (port: number | undefined): string => `127.0.0.1:${port}`;
+  const addresses = {
+    store: `http://${address(storePort)}`,
+    messaging: `http://${address(messagingPort)}`,
+    vector: `http://${address(vectorPort)}`,
+    admin: "",
+    resp: { host: address(respPort), isEncrypted: false },
+  };
+  assert.deepEqual(containerEnv, environmentOf(addresses, resolveTenants(reading.run, {}).tenants));
+  const folder = /^folder=(.*)$/m.exec(script)?.[1];
+  assert.equal(entrypoint, `${folder}/start`);
+  assert.match(script, /^cat >"\$folder\/start" <<'START'$/m);
+});
+
+test("the action gives its script what the script reads", () => {
+  const action = read(`${ACTION}/action.yml`);
+  const script = read(`${ACTION}/start`);
+  const inputs = Array.from(
+    action.matchAll(/^ {2}(\w+):\n {4}description: \S.*\n {4}default: \S/gm),
+    ([, name]) => name,
+  );
+  assert.deepEqual(inputs, ["version", "options"]);
+  assert.deepEqual(
+    Array.from(action.matchAll(/\$\{\{ inputs\.(\w+) \}\}/g), ([, name]) => name),
+    inputs,
+  );
+  const given = Array.from(action.matchAll(/^ {8}([A-Z]+): /gm), ([, name]) => name);
+  const own = ["RUNNER_TEMP", "GITHUB_ENV"];
+  const used = new Set(Array.from(script.matchAll(/\$\{?([A-Z_]+)/g), ([, name]) => name));
+  assert.deepEqual([...used].sort(), [...given, ...own].sort());
+  assert.match(action, /^ {6}run: '"\$GITHUB_ACTION_PATH\/start"'$/m);
+});
+
+test("shells read the scripts for actions and dev containers", () => {
+  for (const [shell, path] of [
+    ["bash", `${ACTION}/start`],
+    ["sh", `${FEATURE}/install.sh`],
+  ] as const) {
+    const { status, stderr } = spawnSync(shell, ["-n", path], { encoding: "utf8" });
+    assert.deepEqual([status, stderr], [0, ""], path);
+    assert.equal(statSync(path).mode & 0o111, 0o111, path);
   }
 });

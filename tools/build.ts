@@ -4,18 +4,19 @@
  * and the types of the library. Dependencies stay packages of their own.
  *
  *     dist/main.js, mod.js, …    the entries (src/program/package-files.ts), and what they share
- *     dist/types/mod.d.ts        the types of `start()`
- *     dist/console/              the console, built by tools/console.ts
+ *     dist/vitest.js, jest.cjs, …    those for test runners, which share nothing with them
+ *     dist/types/                    the types of `start()` and of those
+ *     dist/console/                  the console, built by tools/console.ts
  *
  * Run: npm run build
  */
 import { spawnSync } from "node:child_process";
-import { cpSync, existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
+import { cpSync, existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { rolldown } from "rolldown";
-import { entries } from "../src/program/package-files.ts";
+import { type OutputOptions, rolldown } from "rolldown";
+import { entries, testEntries } from "../src/program/package-files.ts";
 import { compacted } from "./compact-code.ts";
 import { builtinsByName, startFileGroups, treeshake } from "./start-files.ts";
 
@@ -24,9 +25,22 @@ const root = fileURLToPath(new URL("..", import.meta.url));
 /** Bundles the program into `folder`. What is imported on demand stays in files that are loaded on demand. */
 export async function buildProgram(folder: string): Promise<void> {
   clear(folder);
+  await bundleEntries(entries, folder, {
+    codeSplitting: { groups: await startFileGroups(root, Object.values(entries)) },
+  });
+  await bundleEntries(testEntries, folder);
+  // Jest runs most tests as CommonJS.
+  await bundleEntries({ jest: testEntries.jest }, folder, { format: "cjs", entryFileNames: "[name].cjs" });
+}
+
+async function bundleEntries(
+  input: Readonly<Record<string, string>>,
+  dir: string,
+  output: OutputOptions = {},
+): Promise<void> {
   const bundle = await rolldown({
     cwd: root,
-    input: Object.fromEntries(Object.entries(entries).map(([name, path]) => [name, `src/${path}`])),
+    input: Object.fromEntries(Object.entries(input).map(([name, path]) => [name, `src/${path}`])),
     platform: "node",
     // Packages, but no file of ours.
     external: /^[^./]/,
@@ -38,13 +52,13 @@ export async function buildProgram(folder: string): Promise<void> {
     plugins: [builtinsByName, compacted],
   });
   await bundle.write({
-    dir: folder,
+    dir,
     format: "esm",
     entryFileNames: "[name].js",
     chunkFileNames: "[name]-[hash].js",
     // The sources have them, and the types.
     comments: false,
-    codeSplitting: { groups: await startFileGroups(root, Object.values(entries)) },
+    ...output,
   });
   await bundle.close();
 }
@@ -63,7 +77,7 @@ export async function buildPackage(folder: string): Promise<void> {
     cpSync(`${root}/${name}`, `${folder}/${name}`, { recursive: true });
 }
 
-/** Writes the declarations that `mod.ts` needs into `folder`, and returns whether the sources compile. */
+/** Writes the declarations that the modules of the package need into `folder`, and returns whether the sources compile. */
 function buildTypes(folder: string): boolean {
   const all = mkdtempSync(join(tmpdir(), "larder-types-"));
   try {
@@ -72,12 +86,22 @@ function buildTypes(folder: string): boolean {
       stdio: "inherit",
     });
     if (status !== 0) return false;
-    for (const path of declarationsFrom("mod.d.ts", all)) cpSync(join(all, path), join(folder, path));
+    for (const path of [entries.mod, ...Object.values(testEntries)].map((source) => source.replace(/ts$/, "d.ts")))
+      for (const found of declarationsFrom(path, all)) cpSync(join(all, found), join(folder, found));
+    writeFileSync(join(folder, testEntries.jest.replace(/ts$/, "d.cts")), typesForRequire);
     return true;
   } finally {
     rmSync(all, { recursive: true });
   }
 }
+
+/** The types of jest.cjs: those of jest.js, which a CommonJS module may only import with this attribute. */
+const typesForRequire = `import type * as jest from "./jest.d.ts" with { "resolution-mode": "import" };
+export type FreshLarder = jest.FreshLarder;
+export type FreshLarderOptions = jest.FreshLarderOptions;
+export type FrozenLarder = jest.FrozenLarder;
+export declare const freshLarder: typeof jest.freshLarder;
+`;
 
 /** The paths of a declaration file and of all that it imports, below `folder`. */
 function declarationsFrom(path: string, folder: string, found = new Set<string>()): ReadonlySet<string> {

@@ -12,6 +12,9 @@ interface PackageFile {
 /** The name on npm; the commands are `larder` and `larderd`. */
 export const PACKAGE_NAME = "larderd";
 
+/** The variable with the address of a test run (testing/). It is no setting. */
+export const TEST_RUN_VARIABLE = "LARDER_TEST_URL";
+
 /** The version in package.json. */
 export function readVersion(): string {
   const text = readFileSync(new URL("package.json", packageRoot), "utf8");

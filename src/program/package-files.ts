@@ -19,6 +19,7 @@ export const programFile: URL = new URL("bin/larder.cjs", packageRoot);
 export const entries = {
   main: "main.ts",
   mod: "mod.ts",
+  "test-run": "testing/run-process.ts",
   "history-worker": "program/history/worker.ts",
   "history-copy-worker": "program/history/copy-worker.ts",
   "history-events": "messaging/history.ts",
@@ -26,6 +27,15 @@ export const entries = {
   "graph-worker": "program/workers/graph-worker.ts",
   "search-worker": "program/workers/search-worker.ts",
   "copy-worker": "program/workers/copy-worker.ts",
+} as const;
+
+/** Modules for test runners. They are loaded into each test file, so they share no file with the program. */
+export const testEntries = {
+  "node-test": "testing/node-test.ts",
+  vitest: "testing/vitest.ts",
+  jest: "testing/jest.ts",
+  "test-setup": "testing/setup.ts",
+  "test-teardown": "testing/teardown.ts",
 } as const;
 
 /** The file to start or to import. */

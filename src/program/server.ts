@@ -230,6 +230,11 @@ export class Server implements SlotEvents {
     return this.#get().tenants;
   }
 
+  /** Of a single server: those of a cluster are changed by its admin ports. */
+  get administration(): TenantAdministration {
+    return this.#get().administration;
+  }
+
   get directory(): DataDirectory {
     return this.#get().directory;
   }

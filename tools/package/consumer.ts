@@ -2,7 +2,9 @@
  * The types of the package as its users see them, with all declarations checked.
  * Copied into an empty folder and compiled there, because here nothing is called larderd.
  */
+
 import { type Larder, type StartOptions, StartRefusal, start } from "larderd";
+import { type FrozenLarder, freshLarder } from "larderd/jest";
 
 const options: StartOptions = {
   command: "dev",
@@ -24,5 +26,8 @@ export async function useIt(): Promise<string> {
   await larder.clock.advance(1_000);
   const url: string = larder.store.url;
   await larder.stop();
+  const frozen: FrozenLarder = await freshLarder({ clock: "frozen", index: { dimension: 3 } });
+  await frozen.clock.advance(1_000);
+  await frozen.end();
   return url;
 }

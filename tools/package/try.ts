@@ -1,8 +1,8 @@
 /**
  * Packs larder as for publishing and uses it as a new user would: an empty
  * folder, `npm install <tarball>` without scripts, `npx larderd dev`, the official
- * clients, the library, its types; on each supported version of Node; and the
- * help of each command. Needs the npm registry, and takes about two minutes.
+ * clients, the library, its types; on each supported version of Node; tests of
+ * node:test, Vitest and Jest; and the help of each command. Needs the npm registry, and takes about two minutes.
  *
  * Run: npm run package
  */
@@ -19,9 +19,11 @@ import { commandRows } from "../../src/program/cli/commands.ts";
 const NODE_MAJORS = [24, 26];
 /** What users install: packages, and the bytes of their files. */
 const PACKAGE_COUNT_MAX = 4;
-// 6.58 MB with search, which took 0.40 MB: stemmers of 17 languages (0.19 MB), and its code.
-const INSTALLED_BYTES_MAX = 6_700_000;
+// 6.68 MB, and 0.4 MB for the console: its pages, compressed (0.24 MB), and what serves them.
+const INSTALLED_BYTES_MAX = 7_100_000;
 const CLIENTS = ["@upstash/qstash", "@upstash/redis", "@upstash/vector", "@upstash/workflow", "zod"];
+/** Test runners, of the major versions that the documentation names. */
+const RUNNERS = ["vitest@5", "jest@30"];
 /** Scripts that npm runs when a package is installed. It runs `prepare` in a checkout, and before it packs. */
 const INSTALL_SCRIPTS = ["preinstall", "install", "postinstall"];
 
@@ -61,6 +63,8 @@ try {
   await checkNpx();
   for (const major of NODE_MAJORS) await tryOn(major, tarball);
   checkTypes();
+  tryRunners(tarball);
+  tryExample(tarball);
   checkGlobalInstall(tarball);
 } finally {
   rmSync(folder, { recursive: true, force: true });
@@ -74,7 +78,7 @@ function pack(): string {
   const paths = execFileSync("tar", ["-tzf", tarball], { encoding: "utf8" }).trim().split("\n");
   const unwanted = paths.filter(
     (path) =>
-      !/^package\/(?:package\.json|LICENSE|README\.md|CHANGELOG\.md|bin\/(?:larder|compile-cache)\.cjs|docs\/.*\.md|config\.schema\.json|vendor\/[^/]+\/(?:README\.md|LICENSE|[^/]+\.(?:wasm|cjs))|dist\/.*\.(?:js|d\.ts)|dist\/console\/.*\.br)$/.test(
+      !/^package\/(?:package\.json|LICENSE|README\.md|CHANGELOG\.md|bin\/(?:larder|compile-cache)\.cjs|docs\/.*\.md|config\.schema\.json|vendor\/[^/]+\/(?:README\.md|LICENSE|[^/]+\.(?:wasm|cjs))|dist\/.*\.(?:c?js|d\.c?ts)|dist\/console\/.*\.br)$/.test(
         path,
       ) || /\.test\./.test(path),
   );
@@ -200,6 +204,46 @@ function checkTypes(): void {
   const accepted = MISTAKES.filter((_, index) => !lines.includes(index + 2));
   assert.deepEqual(accepted, [], "each wrong option of start() is an error of the compiler");
   console.log("the types are complete");
+}
+
+/** Tests of each runner with one larder for the run. */
+function tryRunners(tarball: string): void {
+  const target = join(folder, "runners");
+  cpSync(join(here, "runners"), target, { recursive: true });
+  writeFileSync(join(target, "package.json"), '{ "private": true, "type": "module" }\n');
+  const { devDependencies } = JSON.parse(readFileSync(join(root, "package.json"), "utf8")) as PackageFile;
+  const names = ["@upstash/redis", "typescript", "@types/node"].map((name) => `${name}@${devDependencies[name]}`);
+  npm(target, "install", "--ignore-scripts", "--no-audit", "--no-fund", tarball, ...names, ...RUNNERS);
+  const compile = ["tsc", "--strict", "--noEmit", "--skipLibCheck", "--target", "es2024", "--types", "node"];
+  const commands = [
+    [process.execPath, "--test", "--test-global-setup=node-setup.mjs", "node.test.mjs"],
+    [process.execPath, "--test", "node.test.mjs"],
+    ["npx", "--no", "--", "vitest", "run"],
+    ["npx", "--no", "--", "jest"],
+    ["npx", "--no", "--", ...compile, "--module", "nodenext", "vitest.test.ts"],
+  ];
+  for (const [program = "", ...words] of commands) {
+    const { status, stdout, stderr } = spawnSync(program, words, {
+      cwd: target,
+      env: withoutOwn(),
+      encoding: "utf8",
+      timeout: 60_000,
+    });
+    assert.equal(status, 0, [program, ...words, stdout, stderr].join("\n"));
+  }
+  console.log("tests of node:test, Vitest and Jest get larders of their own");
+}
+
+/** The tests in examples/testing, in a copy as its README describes it. */
+function tryExample(tarball: string): void {
+  const target = join(folder, "testing");
+  cpSync(join(root, "examples", "testing"), target, {
+    recursive: true,
+    filter: (path) => !path.endsWith("node_modules"),
+  });
+  npm(target, "install", "--save-dev", "--ignore-scripts", "--no-audit", "--no-fund", tarball);
+  npm(target, "test");
+  console.log("the tests in examples/testing pass");
 }
 
 function checkGlobalInstall(tarball: string): void {

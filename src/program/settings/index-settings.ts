@@ -59,6 +59,8 @@ export interface IndexDescription {
 
 export interface IndexRules extends EmbeddingRules {
   readonly dimensionMax: number;
+  /** The index that is created at run time without any field; absent: the default of each field. */
+  readonly undescribed?: IndexPlan;
 }
 
 /** The built-in models that turn texts into sparse vectors. */

@@ -5,11 +5,13 @@
  * the default. Every unknown or invalid value is reported by name, all at once,
  * so that three mistakes do not take three starts to find.
  */
+
 import { type CommandRow, commandForm } from "../cli/command-row.ts";
 import { commandRows } from "../cli/commands.ts";
 import { findCommand, unknownCommand } from "../cli/find-command.ts";
 import { suggestionFor } from "../cli/help/suggestion.ts";
 import { type Combination, clusterCombinations, isClustered } from "../cluster/setting-rules.ts";
+import { TEST_RUN_VARIABLE } from "../facts.ts";
 import { copyCombinations } from "../services/objects/copy-rules.ts";
 import { type Configuration, emptyConfiguration, parseConfiguration, placeIn } from "./config.ts";
 import type { Position } from "./config-text.ts";
@@ -228,8 +230,8 @@ function isServiceLink(variable: string, value: string): boolean {
 
 function readEnvironment(input: SettingsInput, { command, options, problems }: Reading): Map<SettingName, GivenText> {
   const given = new Map<SettingName, GivenText>();
-  // All commands may share an environment, so it may have variables of other commands.
-  const known = new Set(commandRows.flatMap((row) => row.options.flatMap(variablesOf)));
+  // All commands may share an environment, so it may have variables of other commands, and a test may start a server.
+  const known = new Set([TEST_RUN_VARIABLE, ...commandRows.flatMap((row) => row.options.flatMap(variablesOf))]);
   for (const option of command.options) {
     const found = readVariable(input, option.environment, { isSecret: true, problems });
     if (found !== undefined && !options.has(option.name)) options.set(option.name, found.text);

@@ -40,7 +40,7 @@ import {
   readIndexPlan,
 } from "../settings/index-settings.ts";
 import type { StoredIndex, StoredTenant, StoredTokens } from "./stored-tokens.ts";
-import { type IndexTenant, type Secret, secretsOfNew, type Tenant, type UserTenant } from "./tokens.ts";
+import { type IndexTenant, type Secret, secretsOfNew, type Tenant, type Tenants, type UserTenant } from "./tokens.ts";
 
 type AreaTenants = Pick<AreaData, "setTokens" | "dropTenant" | "tenantNames">;
 
@@ -117,6 +117,16 @@ export class TenantAdministration implements TenantCalls {
   tenantOf(kind: TenantKind, name: string): AreaTenant | undefined {
     const tenant = this.#tenants[kind].get(name);
     return tenant && areaTenantOf(tenant);
+  }
+
+  /** The tenants with this name: at most one of each kind. */
+  tenantsNamed(name: string): Pick<Tenants, TenantKind> {
+    const { databases, indexes, users } = this.#tenants;
+    return {
+      databases: [databases.get(name)].filter((tenant) => tenant !== undefined),
+      indexes: [indexes.get(name)].filter((tenant) => tenant !== undefined && "index" in tenant),
+      users: [users.get(name)].filter((tenant) => tenant !== undefined && "currentSigningKey" in tenant),
+    };
   }
 
   get indexRules(): IndexRules {
@@ -224,6 +234,8 @@ export function describeNewTenant(
 }
 
 function describeNewIndex(given: Readonly<Record<string, unknown>>, rules: IndexRules): Description {
+  if (rules.undescribed !== undefined && Object.keys(given).length === 0)
+    return { tenant: { index: rules.undescribed }, stored: {} }; // As a start reads an index without a definition.
   const reader = new FieldReader();
   const fields = reader.object(given, "", INDEX_KEYS);
   const index = readIndexPlan(reader, fields, { path: "", rules });

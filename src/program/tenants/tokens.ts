@@ -101,8 +101,13 @@ export function resolveTenants(run: RunSettings, stored: StoredTokens): Resolved
 }
 
 /** The rules for an index that is, or was, created at run time. */
-export function indexRulesOf({ configuration, settings }: RunSettings): IndexRules {
-  return { models: configuration.models, environment: undefined, dimensionMax: settings.dimensionMax };
+export function indexRulesOf({ command, configuration, settings }: RunSettings): IndexRules {
+  return {
+    models: configuration.models,
+    environment: undefined,
+    dimensionMax: settings.dimensionMax,
+    ...(command === "dev" && { undescribed: developmentIndex }),
+  };
 }
 
 /** An unguessable token: 43 letters and digits, 256 bits. */

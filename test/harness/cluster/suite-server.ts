@@ -76,6 +76,7 @@ class SuiteCluster {
     return {
       ...clientSideOf(server, addresses),
       admin: { url: addresses.admin, token: server.tenants.adminToken.value },
+      freshTenants: () => Promise.reject(new Error("The tenants of a cluster are changed by its admin ports")),
       clock: { advance: (ms) => clock.advance(ms), now: () => clock.nowMs() },
       reset: () => server.reset(),
       stop,
