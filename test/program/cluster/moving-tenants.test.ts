@@ -542,7 +542,8 @@ test("a move of a user is completed or undone when it was cut off and the owner 
     proxy.close();
     const row = (await rowOf("messaging", "ann")) as Row;
     assert.deepEqual([cut.code, placeOf(row, from)], [1, expected], `${place}: ${cut.stderr}`);
-    if (row.moving_to !== null) assert.equal(await publishOnce("refused"), 503, place);
+    // From the second step on, because a node looks each second, and the command waits for that.
+    if (row.moving_to !== null && index > 1) assert.equal(await publishOnce("refused"), 503, place);
     // Its directory is locked by nobody, so the next one need not wait for its lease.
     await node.killGroup();
     node = await startAgain();
