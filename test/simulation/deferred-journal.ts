@@ -3,13 +3,15 @@
  * journal recovers into the engine. It also ends with its process: running code
  * leaves no more traces on the disk.
  */
-import type { Journal } from "../../src/kernel/journal.ts";
+import type { FrameOwner, Journal } from "../../src/kernel/journal.ts";
 
 export class DeferredJournal implements Journal {
   /** Undefined until the recovery is done: frames appended before are not stored. */
   inner: Journal | undefined;
   /** Called after each frame. Position 0: the frame was appended during the recovery. */
   onAppend: (frame: Buffer, position: number) => void = () => {};
+  /** Why this owner may not write now, besides `refusal`. */
+  heldOf: (owner: FrameOwner) => string | undefined = () => undefined;
   #isDead = false;
 
   /** The process is gone. */
@@ -31,6 +33,10 @@ export class DeferredJournal implements Journal {
 
   get refusal(): string | undefined {
     return this.#isDead ? "The process is gone" : this.inner?.refusal;
+  }
+
+  refusalOf(owner: FrameOwner): string | undefined {
+    return this.heldOf(owner);
   }
 
   append(frame: Uint8Array): number {

@@ -198,6 +198,23 @@ test("a covered segment that is only in the store is listed with its size, and f
   assert.ok(filesOf(other).includes(FIRST));
 });
 
+test("covered segments are fetched at once if they have few bytes", async () => {
+  const shard = await TestShard.begin();
+  const local = await emptyDisk();
+  const mayRemove = (): boolean => false;
+  const opened = await shard.open(local, { mayRemove });
+  await appendSafely(opened, "a");
+  await snapshotOf(opened, local);
+  for (const [coveredBytesMax, isHere] of [
+    [137, true],
+    [136, false],
+  ] as const) {
+    const other = await emptyDisk();
+    await shard.open(other, { mayRemove, coveredBytesMax });
+    assert.equal(filesOf(other).includes(FIRST), isHere);
+  }
+});
+
 test("a segment that is only in the store can be removed", async () => {
   const shard = await TestShard.begin();
   const local = await emptyDisk();

@@ -34,8 +34,8 @@ export type OpenShardOptions = Omit<ShardOptions, "rowBytesMax" | "partBytes"> &
   /** The bytes of a row and of a part of a snapshot; for tests. The same for all owners of a shard. */
   readonly rowBytesMax?: number;
   readonly partBytes?: number;
-  /** Whether segments that the snapshot covers are fetched as well, and not only when they are read. */
-  readonly fetchesCovered?: boolean;
+  /** Segments that the snapshot covers are fetched as well if they have no more bytes, and otherwise when they are read. */
+  readonly coveredBytesMax?: number;
 };
 
 /**
@@ -67,6 +67,9 @@ export async function openShard(given: OpenShardOptions): Promise<ShippedDisk> {
     notes.noteSnapshot(snapshot);
     read.fetchedBytes += snapshot.bytes;
   }
+  const covered = views.filter(({ segment }) => segment < firstNumber);
+  const coveredBytes = covered.reduce((sum, { bytes }) => sum + bytes, 0);
+  const fetchesCovered = coveredBytes <= (given.coveredBytesMax ?? 0);
   const states = new Map<number, SegmentState>();
   const remote = new Map<number, SegmentView>();
   for (const view of views) {
@@ -75,7 +78,7 @@ export async function openShard(given: OpenShardOptions): Promise<ShippedDisk> {
     if (noted !== undefined) {
       read.keptBytes += bytes;
       states.set(number, new SegmentState(number, { bytes, isKept: true, salt: noted.salt }));
-    } else if (number < firstNumber && given.fetchesCovered !== true) {
+    } else if (number < firstNumber && !fetchesCovered) {
       remote.set(number, view);
     } else {
       await removeIfThere(local, segmentPath(directory, number));

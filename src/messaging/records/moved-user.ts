@@ -33,6 +33,11 @@ export class MovedUser {
     this.state.raiseSequence(move.sequence); // keeps (1)
   }
 
+  /** The number of the user in the journal that is read; undefined: that has no user of this name. */
+  get formerNumber(): number | undefined {
+    return this.#number;
+  }
+
   /** Undefined: the journal has no user of this name. */
   get user(): User | undefined {
     return this.state.findUser(this.#move.name);

@@ -56,6 +56,8 @@ const FILE_PATIENCE_MS = 60_000;
 const LEASE_LOOK_MS = 50;
 /** The name of this refusal in the journal. */
 const REFUSED_BY = "cluster";
+/** Of segments that only a log of messages reads, before a takeover without one. */
+const COVERED_BYTES_MAX = 128 * 1024 * 1024;
 
 export class AreaShard implements JournalFence {
   readonly isProvenByCommits: boolean;
@@ -145,8 +147,8 @@ export class AreaShard implements JournalFence {
         ...{ local: fileDisk, directory, area: nameInFiles, owner, log, branch: plan.branch },
         store: new PostgresLogStore(appends),
         fileStore: new PostgresLogStore(files),
-        // The log of messages that this node has goes on, and reads files.
-        fetchesCovered: existsSync(join(directory, HISTORY_FILE)),
+        // The log of messages that this node has goes on, and reads files. A new one begins with what takes no time.
+        coveredBytesMax: existsSync(join(directory, HISTORY_FILE)) ? Number.POSITIVE_INFINITY : COVERED_BYTES_MAX,
         snapshot: claim.snapshot,
         clock: systemClock,
         refuse: (reason) => {

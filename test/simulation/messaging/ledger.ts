@@ -6,12 +6,14 @@
  * A crash takes back the frames after the recovered position, and the ledger
  * with them. Acknowledged or called messages must not be among them.
  */
+import { FrameReader } from "../../../src/kernel/frame.ts";
 import type { DeliveryResult } from "../../../src/messaging/delivery/delivery.ts";
 import { historyEventsOf, loggedMessage } from "../../../src/messaging/history.ts";
 import type { EnvelopeFields } from "../../../src/messaging/options/envelope.ts";
 import { type MessageState, messageState, messageStateName } from "../../../src/messaging/state/states.ts";
 import type { Call } from "./destinations.ts";
 import { expectedOutcome } from "./expected-outcome.ts";
+import type { Freezes } from "./freezes.ts";
 import { check } from "./violation.ts";
 
 export interface Entry {
@@ -44,8 +46,12 @@ export interface Tracked {
   isCalled: boolean;
   /** Its destination has answered its last call with 2xx. */
   isAnswered: boolean;
-  /** A crash has hidden how its last call ended, if it ended at all. */
+  /** A crash or a move of its user has hidden how its last call ended, if it ended at all. */
   isInDoubt: boolean;
+  /** Its call was given up, because its user moves, and is made again in this life. */
+  isGivenUp: boolean;
+  /** The last one, unless it was given up. */
+  call: Call | undefined;
   /** The position at which its queue was deleted. */
   detachedAt: number | undefined;
   /** Positions from which it was due because a user retried it early. */
@@ -60,12 +66,12 @@ export interface LedgerCounts {
   delivered: number;
   failed: number;
   cancelled: number;
-  /** Calls repeated because a crash hid how they ended. */
+  /** Calls repeated because a crash or a move hid how they ended. */
   repeated: number;
   crashes: number;
 }
 
-/** The moves of C.states, and those that a crash adds: a call under way is repeated, or cancelled. */
+/** The moves of C.states, and those that a crash or a move adds: a call under way is repeated, or cancelled. */
 const legal: ReadonlyMap<MessageState | undefined, readonly MessageState[]> = new Map<
   MessageState | undefined,
   readonly MessageState[]
@@ -103,6 +109,7 @@ export class Ledger {
   /** The latest wall time seen. */
   wallMaxMs = 0;
   readonly #retentionMs: number;
+  readonly #freezes: Freezes;
   /** Messages whose dead letters a user asked to retry or delete. */
   readonly #taken = new Set<number>();
   readonly #frames: Buffer[] = [];
@@ -113,8 +120,9 @@ export class Ledger {
   #answer: { readonly message: Tracked; readonly result: DeliveryResult; isTaken: boolean } | undefined;
 
   /** `retentionMs` is that of dead letters. */
-  constructor(retentionMs: number) {
+  constructor(retentionMs: number, freezes: Freezes) {
     this.#retentionMs = retentionMs;
+    this.#freezes = freezes;
   }
 
   /** All frames; the position of the first one is 1. */
@@ -133,6 +141,7 @@ export class Ledger {
     this.#frames.push(frame);
     check(position === this.#frames.length, () => `Frame ${this.#frames.length} has position ${position}`);
     const { messages, entries, droppedUsers } = historyEventsOf(frame);
+    this.#freezes.appended(new FrameReader(frame).number(), position);
     for (const event of messages) {
       const { id, envelope, body, createdAtMs, notBeforeMs } = loggedMessage(event.detail);
       check(!this.messages.has(event.message), () => `Message ${event.message} is accepted twice`);
@@ -147,6 +156,8 @@ export class Ledger {
           isCalled: false,
           isAnswered: false,
           isInDoubt: false,
+          isGivenUp: false,
+          call: undefined,
           isAgain: false,
           detachedAt: undefined,
           retriedNowAt: [],
@@ -172,7 +183,8 @@ export class Ledger {
     for (const { message } of messages) this.onAccepted(this.#get(message));
   }
 
-  called({ request, messageId, retried }: Call): void {
+  called(call: Call): void {
+    const { request, messageId, retried } = call;
     const message = this.byId.get(messageId);
     check(message !== undefined, () => `${messageId} is called, but was never accepted`);
     if (message === undefined) return;
@@ -187,20 +199,37 @@ export class Ledger {
     if (message.isInDoubt && message.callCount > 0) this.counts.repeated += 1;
     message.isAnswered = false;
     message.isInDoubt = false;
+    message.call = call;
     message.isCalled = true;
     message.callCount += 1;
     this.counts.calls += 1;
   }
 
-  ended({ messageId }: Call, result: DeliveryResult, tell: () => void): void {
-    const message = this.byId.get(messageId);
+  ended(call: Call, result: DeliveryResult, tell: () => void): void {
+    const message = this.byId.get(call.messageId);
     if (message === undefined) return;
-    if (result.kind === "answer" && result.status >= 200 && result.status < 300) message.isAnswered = true;
+    const wasGivenUp = message.call !== call;
+    if (isSuccess(result) && !wasGivenUp) message.isAnswered = true;
     this.#answer = { message, result, isTaken: false };
     tell();
     const { isTaken } = this.#answer;
     this.#answer = undefined;
-    check(isTaken || this.isDropped(message), () => `The answer for ${message.sequence} changed nothing`);
+    check(!isTaken || !wasGivenUp, () => `The answer of a call that was given up changed ${message.sequence}`);
+    const hasEffect = isTaken || wasGivenUp || message.isGivenUp || this.isDropped(message);
+    check(hasEffect, () => `The answer for ${message.sequence} changed nothing`);
+  }
+
+  /** Its user moves, and its call is made again afterwards: it has lasted too long, or has just failed. */
+  gaveUp(sequence: number): void {
+    const message = this.#get(sequence);
+    const answer = this.#answer?.message === message ? this.#answer.result : undefined;
+    const hasFailed = answer !== undefined && !isSuccess(answer);
+    check(hasFailed || this.#freezes.isCallTooLong(message.user), () => `The call of ${sequence} is given up`);
+    this.inFlight.delete(sequence);
+    message.call = undefined;
+    message.isCalled = false;
+    message.isInDoubt = true;
+    message.isGivenUp = true;
   }
 
   /** A client was told that its request is on the disk. */
@@ -241,6 +270,7 @@ export class Ledger {
       if ((message.detachedAt ?? 0) > position) message.detachedAt = undefined;
       message.retriedNowAt = message.retriedNowAt.filter((at) => at <= position);
       message.isCalled = false;
+      message.isGivenUp = false;
     }
     for (const [user, droppedAt] of this.#droppedAt) if (droppedAt > position) this.#droppedAt.delete(user);
     this.inFlight.clear();
@@ -283,7 +313,9 @@ export class Ledger {
   #enter(message: Tracked, entry: Entry): void {
     const last = message.entries.at(-1);
     const isRepeated =
-      entry.state === messageState.active && last?.state === messageState.active && last.life < this.life;
+      entry.state === messageState.active &&
+      last?.state === messageState.active &&
+      (last.life < this.life || message.isGivenUp);
     const isLegal = legal.get(last?.state)?.includes(entry.state) === true || isRepeated;
     const text = (): string =>
       `Message ${message.sequence}: ${this.history(message)}, then ${messageStateName(entry.state)}`;
@@ -292,7 +324,9 @@ export class Ledger {
     message.entries.push(entry);
     switch (entry.state) {
       case messageState.active:
+        this.#freezes.started(message.user, message.sequence);
         this.onStart(message, entry);
+        message.isGivenUp = false;
         message.isCalled = false;
         this.inFlight.set(message.sequence, message);
         return;
@@ -396,6 +430,10 @@ export class Ledger {
     check(message !== undefined, () => `A record names message ${sequence}, which was never accepted`);
     return message as Tracked;
   }
+}
+
+function isSuccess(result: DeliveryResult): boolean {
+  return result.kind === "answer" && result.status >= 200 && result.status < 300;
 }
 
 export function errorCount(message: Tracked): number {

@@ -4,8 +4,7 @@
  * disk, so a life is the same each time.
  */
 import type { VirtualClock } from "../../../src/kernel/clock.virtual.ts";
-import type { Journal } from "../../../src/kernel/journal.ts";
-import { NullJournal } from "../../../src/kernel/journal.ts";
+import { type Journal, NullJournal, OWNER_MOVES } from "../../../src/kernel/journal.ts";
 import { type Log, silentLog } from "../../../src/kernel/log.ts";
 import { type Random, seededRandom } from "../../../src/kernel/random.ts";
 import type { BodySource } from "../../../src/messaging/bodies/body.ts";
@@ -15,6 +14,7 @@ import { MovedUser } from "../../../src/messaging/records/moved-user.ts";
 import { replayFrame } from "../../../src/messaging/records/replay.ts";
 import { snapshotFrames } from "../../../src/messaging/records/snapshot.ts";
 import type { MessagingState } from "../../../src/messaging/state/messaging-state.ts";
+import type { User } from "../../../src/messaging/state/user.ts";
 import type { AreaStorage } from "../../../src/persistence/area-storage.ts";
 import { codeOf } from "../../../src/persistence/disk/disk.ts";
 import { DeferredJournal } from "../deferred-journal.ts";
@@ -25,6 +25,7 @@ import type { Admission } from "./admission.ts";
 import { SimulatedDestinations } from "./destinations.ts";
 import type { Duplicates } from "./duplicates.ts";
 import type { Firings } from "./firings.ts";
+import { CALL_MS_MAX, type Freezes } from "./freezes.ts";
 import type { HistoryCopy } from "./history-copy.ts";
 import type { Ledger } from "./ledger.ts";
 import { checkBodies, checkSlots, checkState } from "./state-rules.ts";
@@ -50,6 +51,7 @@ export interface Model {
   readonly admission: Admission;
   readonly duplicates: Duplicates;
   readonly firings: Firings;
+  readonly freezes: Freezes;
   readonly history: HistoryCopy;
   readonly bug: MessagingBug;
 }
@@ -107,6 +109,12 @@ export class Life {
     };
     ledger.driftMs = () => clock.monotonicMs() - clock.nowMs();
     ledger.startDriftMs = ledger.driftMs();
+    const { scheduler } = this.messaging.engine;
+    const suspend = scheduler.suspend.bind(scheduler);
+    scheduler.suspend = (message, now) => {
+      this.guard(() => ledger.gaveUp(message.sequence));
+      suspend(message, now);
+    };
     bug.beforeRecovery?.(this.messaging);
   }
 
@@ -163,6 +171,7 @@ export class Life {
     admission.recovered(position, messaging.engine.state);
     this.model.duplicates.recovered(position);
     this.model.firings.recovered(position);
+    this.model.freezes.recovered();
     history.position = bug.historyPosition?.(history.position, position) ?? history.position;
     check(history.position <= position, () => `The history is at ${history.position}, but ${position} is recovered`);
     this.#compareWithReplay();
@@ -172,6 +181,7 @@ export class Life {
     bodies.open(bug.source?.(this.area) ?? this.area);
     await this.checkBodies();
     for (const name of swarm.userNames) await this.drive(messaging.createUser(name, KEYS));
+    for (const name of this.model.freezes.names) this.freeze(name);
     bug.beforeStart?.(messaging);
     messaging.engine.start();
     this.#isStarted = true;
@@ -247,6 +257,27 @@ export class Life {
         if (number !== undefined && schedule !== undefined) firings.put(number, String(schedule));
       },
     };
+  }
+
+  // Moves of users.
+
+  /** As the service does when the user is to move, at a start too. */
+  freeze(name: string): void {
+    const { freezes, ledger } = this.model;
+    const { engine } = this.messaging;
+    const user = engine.state.findUser(name);
+    if (user === undefined) return;
+    freezes.begin(user, () => this.clock.monotonicMs());
+    this.#journal.heldOf = (owner) => (freezes.isMoving((owner as User).number) ? OWNER_MOVES : undefined);
+    engine.freeze(user, CALL_MS_MAX).then(() => {
+      if (this.#isDead || !user.isFrozen || user.isDropped) return;
+      this.guard(() => freezes.standsStill(user.number, ledger.inFlight.values()));
+    }, this.fail);
+  }
+
+  thaw(user: User): void {
+    this.model.freezes.end(user);
+    this.messaging.engine.thaw(user);
   }
 
   // End.

@@ -21,6 +21,7 @@ export async function comeToRest(life: Life): Promise<void> {
   destinations.isKind = true;
   // A refusal ends a second after space is free again.
   await life.until("the end of the refusal", () => life.refusal === undefined && life.isSynced);
+  for (const user of state.users) if (model.freezes.isMoving(user.number)) life.thaw(user);
   checkSchedules(life);
   for (const { name } of state.users) {
     const api = messaging.user(name);

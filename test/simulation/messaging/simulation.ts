@@ -5,7 +5,7 @@
  *
  * The rules are in ledger.ts (messages, calls, answers), admission.ts (caps,
  * queues, rates), state-rules.ts (the engine's own counts), duplicates.ts,
- * firings.ts and history-copy.ts.
+ * firings.ts, freezes.ts and history-copy.ts.
  */
 import { type Random, seededRandom } from "../../../src/kernel/random.ts";
 import type { Allowance } from "../../budget.ts";
@@ -14,6 +14,7 @@ import { runSeeds, type SeedViolation } from "../seeds.ts";
 import { Admission } from "./admission.ts";
 import { Duplicates } from "./duplicates.ts";
 import { Firings } from "./firings.ts";
+import { Freezes } from "./freezes.ts";
 import { HistoryCopy } from "./history-copy.ts";
 import { Ledger, type LedgerCounts } from "./ledger.ts";
 import { Life, type MessagingBug, type Model } from "./life.ts";
@@ -57,12 +58,13 @@ export async function runSimulation({ seed, allowance, bug = {} }: SimulationOpt
 
 async function runOnce(seed: number, bug: MessagingBug, summary: SimulationSummary): Promise<void> {
   const random = seededRandom(seed);
-  const swarm = drawSwarm(random);
-  const ledger = new Ledger(swarm.limits.deadLetterRetentionMs);
+  const swarm = drawSwarm(random, seed);
+  const freezes = new Freezes();
+  const ledger = new Ledger(swarm.limits.deadLetterRetentionMs, freezes);
   const duplicates = new Duplicates(swarm.limits.deduplicationWindowMs);
   const admission = new Admission(ledger, swarm);
   const history = new HistoryCopy();
-  const model: Model = { swarm, ledger, admission, duplicates, history, firings: new Firings(), bug };
+  const model: Model = { swarm, ledger, admission, duplicates, history, firings: new Firings(), freezes, bug };
   const requests = new Requests(random, swarm);
   const hasEnds = swarm.features.has("crashes") || swarm.features.has("stops");
   const lives = hasEnds ? 1 + random.below(LIVES_MAX) : 1;

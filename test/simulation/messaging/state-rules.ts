@@ -30,7 +30,8 @@ export function checkSlots(
   }
   const hasSlots = scheduler.inFlightCount < engine.limits.parallelism && !swarm.features.has("full disk");
   for (const user of state.users) {
-    const isServed = user.ready.size === 0 || user.inFlight.size >= engine.limits.userParallelism || !hasSlots;
+    const isServed =
+      user.isFrozen || user.ready.size === 0 || user.inFlight.size >= engine.limits.userParallelism || !hasSlots;
     check(isServed, () => `${user.ready.size} messages of ${user.name} are ready although slots are free`);
     const ofUser = [...inFlight.values()].filter((message) => message.user === user.number);
     checkSet(user.inFlight, ofUser, () => `the user ${user.name}`);
@@ -46,7 +47,7 @@ export function checkSlots(
     }
     checkQueueSlots(user, state, admission);
     // A message not yet on the disk has brought its limits to its key, and wakes others once it is.
-    if (isSynced) checkWaking(user, engine);
+    if (isSynced && !user.isFrozen) checkWaking(user, engine);
   }
 }
 

@@ -5,6 +5,7 @@ import { MessagingFailure } from "../../../src/messaging/failure.ts";
 import { deadLetterIdText } from "../../../src/messaging/state/dead-letters.ts";
 import { messageState } from "../../../src/messaging/state/states.ts";
 import type { User } from "../../../src/messaging/state/user.ts";
+import { REFUSED } from "./freezes.ts";
 import type { Tracked } from "./ledger.ts";
 import type { Life } from "./life.ts";
 import { groupNames, keyNames, labelNames, queueNames, type Requests } from "./requests.ts";
@@ -38,7 +39,16 @@ const actions: readonly Action[] = [
   { feature: "dead-letter retries", weight: 3, run: (workload, api, user) => workload.retryLetters(api, user) },
   { feature: "dead-letter deletes", weight: 1, run: (workload, api, user) => workload.deleteLetters(api, user) },
   { feature: "key rotation", weight: 1, run: (workload, api) => workload.ask(() => api.rotateSigningKeys()) },
+  { feature: "moving users", weight: 0.5, run: (workload, _door, { name }) => workload.freeze(name) },
   { feature: "dropped users", weight: 0.2, run: (workload, _door, user) => workload.dropUser(user) },
+];
+
+const refusedRequests: readonly ((api: MessagingApi, requests: Requests) => () => Promise<unknown>)[] = [
+  (api, requests) => async () => api.publish([requests.draw([])]),
+  (api, requests) => async () => api.addEndpoints("group", [{ url: requests.url() }]),
+  (api) => async () => api.putQueue("first", { isPaused: true }),
+  (api) => async () => api.pauseFlowKey("left", true),
+  (api) => async () => api.rotateSigningKeys(),
 ];
 
 export class Workload {
@@ -59,6 +69,10 @@ export class Workload {
     const user = this.#life.messaging.engine.state.findUser(name);
     if (api === undefined || user === undefined) {
       this.ask(() => this.#life.messaging.createUser(name));
+      return;
+    }
+    if (this.#life.model.freezes.isMoving(user.number)) {
+      this.actOnMoving(api, user);
       return;
     }
     const possible = actions.filter(({ feature }) => feature === undefined || features.has(feature));
@@ -87,6 +101,8 @@ export class Workload {
       (fault: unknown) => {
         if (fault instanceof MessagingFailure) {
           if (fault.kind === "not found" || (fault.kind === "unavailable" && (refusal ?? life.refusal))) return;
+          // A request that has read a body from the disk meanwhile.
+          if (fault.text === REFUSED && life.model.freezes.names.size > 0) return;
           life.fail(new Violation(`${fault.kind}: ${fault.text}`));
         } else life.fail(fault);
       },
@@ -296,9 +312,39 @@ export class Workload {
       : { attributes: new Map([["label", [label]]]) };
   }
 
-  dropUser({ name }: User): void {
-    if (this.#life.refusal !== undefined) return;
-    this.ask(() => this.#life.messaging.dropUser(name));
+  freeze(name: string): void {
+    this.#life.freeze(name);
+  }
+
+  /** The move is undone now and then; until then each request that would change something is refused. */
+  actOnMoving(api: MessagingApi, user: User): void {
+    const { features } = this.#life.model.swarm;
+    const chance = this.#random.below(16);
+    if (chance < 6) this.#life.thaw(user);
+    else if (chance === 6 && features.has("dropped users")) this.dropUser(user);
+    else this.#askInVain(oneOf(this.#random, refusedRequests)(api, this.#requests));
+  }
+
+  #askInVain(work: () => Promise<unknown>): void {
+    const life = this.#life;
+    const { position } = life;
+    const answer = work();
+    life.guard(() => check(life.position === position, () => "A request of a user that moves has changed something"));
+    answer.then(
+      () => life.fail(new Violation("A request of a user that moves was accepted")),
+      (fault: unknown) => {
+        if (!(fault instanceof MessagingFailure)) life.fail(fault);
+        else if (fault.kind !== "unavailable" || fault.text !== REFUSED)
+          life.fail(new Violation(`A request of a user that moves was answered: ${fault.kind}: ${fault.text}`));
+      },
+    );
+  }
+
+  dropUser(user: User): void {
+    const { refusal, messaging, model } = this.#life;
+    if (refusal !== undefined) return;
+    model.freezes.end(user);
+    this.ask(() => messaging.dropUser(user.name));
   }
 }
 

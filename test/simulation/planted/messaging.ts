@@ -117,6 +117,13 @@ export const messagingBugs: PlantedBugs<MessagingBug> = {
       seed: 2,
       found: /has room, but \d+ messages wait for it/,
     },
+    {
+      name: "the outcome of a call that a move of its user has given up is recorded",
+      breaks: "src/messaging/engine.ts",
+      bug: { beforeRecovery: forgetGivenUp },
+      seed: 25,
+      found: /is of user \d+, which stands still|of a call that was given up changed|is called without an attempt/,
+    },
   ],
 };
 
@@ -217,6 +224,17 @@ function forgetWindows({ engine }: Messaging): void {
     const key = flowKey(user, name);
     key.nextWindowMs = () => undefined;
     return key;
+  };
+}
+
+/** Answers are taken for those of calls that are still under way. */
+function forgetGivenUp({ engine }: Messaging): void {
+  const freeze = engine.freeze.bind(engine);
+  engine.freeze = async (user, graceMs) => {
+    const { callEpoch } = user;
+    const calls = await freeze(user, graceMs);
+    user.callEpoch = callEpoch;
+    return calls;
   };
 }
 

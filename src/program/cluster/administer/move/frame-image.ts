@@ -106,6 +106,7 @@ export async function readFrameImage(
     contents: `${items} ${area === "store" ? "keys" : "records"}`,
     bytes,
     checksum: hash.digest("hex"),
+    log: undefined,
     frames: () => engine.dump(),
     async write(files, { nextFile, position }) {
       const snapshot = Math.max(FIRST_SNAPSHOT, nextFile);
@@ -163,8 +164,8 @@ const engines: Readonly<Record<SplitArea, () => ImageEngine>> = {
   },
 };
 
-/** A frame of a tenant with another number: its first field. */
-function renumbered(frame: Buffer, number: number): Buffer {
+/** A frame of a tenant with another number: its first field. It may be the same buffer. */
+export function renumbered(frame: Buffer, number: number): Buffer {
   const reader = new FrameReader(frame);
   if (reader.number() === number) return frame;
   return Buffer.concat([varint(number), frame.subarray(reader.offset)]);

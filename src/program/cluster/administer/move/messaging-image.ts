@@ -1,7 +1,7 @@
 /**
  * The content of one user of messaging, from the files of its shard: everything
- * that a start would recover of it. What was finished is only in the log of messages,
- * which is derived from the journal and does not come along.
+ * that a start would recover of it, and what the journal still has for its log of
+ * messages (`moved-log.ts`), which has everything that was finished.
  *
  * (1) Two images with the same checksum have the same records, in the same order,
  *     and the same bytes of bodies, wherever the bodies are.
@@ -16,6 +16,7 @@ import { fileDisk } from "../../../../persistence/disk/file-disk.ts";
 import { SegmentReader } from "../../../../persistence/journal/segment-reader.ts";
 import { readArea } from "../../../../persistence/recovery.ts";
 import { readBody, writeUsers } from "../import/messaging-split.ts";
+import { type LogSource, readMovedLog, writeMovedLog } from "./moved-log.ts";
 import type { TenantImage, WantedTenant } from "./tenant-image.ts";
 
 const area = "messaging";
@@ -28,19 +29,26 @@ export async function readMessagingImage(
 ): Promise<TenantImage | undefined> {
   const directory = areaDirectory(dataDirectory, area);
   const moved = new MovedUser({ name, number, sequence });
-  await readArea({
+  const read = await readArea({
     ...{ disk: fileDisk, directory, area },
     apply: (frame, location) => moved.replay(frame, location),
   });
-  const { state, user } = moved;
-  if (user === undefined) return undefined;
+  const { state, user, formerNumber } = moved;
+  if (user === undefined || formerNumber === undefined) return undefined;
+  const source: LogSource = { directory, area, read, number: formerNumber, lastMessage: sequence };
+  const log = await readMovedLog(source);
   return {
     contents: contentsOf(state, user),
     ...(await withReader(directory, (reader) => summaryOf(state, reader))),
-    write: (files, { nextFile: first, position }) =>
-      withReader(directory, (reader) =>
+    log: log && `${counted(log.messages, "message", "messages")} since ${new Date(log.sinceMs).toISOString()}`,
+    async write(files, { nextFile, position: start }) {
+      const place = { first: nextFile, position: start, number };
+      const written = log && (await writeMovedLog(files, { source, log, place }));
+      const { next: first, position } = written ?? { next: nextFile, position: start };
+      await withReader(directory, (reader) =>
         writeUsers(files, { state, isKept: everyone, first, position, read: (body) => readBody(reader, body) }),
-      ),
+      );
+    },
     close() {},
   };
 }
@@ -71,11 +79,12 @@ function contentsOf(state: MessagingState, user: User): string {
     [user.runs.size, "workflow run", "workflow runs"],
     [user.deadLetters.size, "dead letter", "dead letters"],
   ];
-  const [messages, ...others] = counts.map(([count, one, many]) => ({
-    count,
-    text: `${count} ${count === 1 ? one : many}`,
-  }));
+  const [messages, ...others] = counts.map(([count, one, many]) => ({ count, text: counted(count, one, many) }));
   return [messages, ...others.filter(({ count }) => count > 0)].map((each) => each?.text).join(", ");
+}
+
+function counted(count: number, one: string, many: string): string {
+  return `${count} ${count === 1 ? one : many}`;
 }
 
 async function withReader<Result>(

@@ -108,7 +108,7 @@ async function moveWith(session: SqlSession, { place, move, print }: MoveRun): P
       const copied = await copyOrCancel(session, { place, move, from: state.from, frozen: state.version });
       print(`${what}: moved from shard ${state.from} to shard ${shard}`);
       print(describeCopy(copied.image));
-      if (area === "messaging") print("its log of messages begins again; dead letters and everything unfinished moved");
+      if (area === "messaging") print(describeLog(copied.image));
       await settle(session, { version: copied.version, what, shard });
       break;
     }
@@ -145,7 +145,7 @@ interface Copied {
   /** That of the switch. */
   readonly version: number;
   /** Undefined: the former shard had nothing of the tenant. */
-  readonly image: Pick<TenantImage, "contents" | "bytes" | "checksum"> | undefined;
+  readonly image: Pick<TenantImage, "contents" | "bytes" | "checksum" | "log"> | undefined;
 }
 
 /** keeps (3) */
@@ -165,7 +165,7 @@ async function copyOrCancel(session: SqlSession, copy: Copy): Promise<Copied> {
     // Without an effect if the switch was committed: then the next command finds the tenant there.
     const version = await cancelMove(place, move).catch(() => {
       throw new StartRefusal(
-        `The move has failed, and its writes may still be refused: run this command again, or with shard ${copy.from}, which undoes it`,
+        `The move has failed (${fault instanceof Error ? fault.message : String(fault)}), and writes may still be refused: run this command again, or with shard ${copy.from}, which undoes it`,
         1,
         { cause: fault },
       );
@@ -251,7 +251,7 @@ async function writeShard(
   await fetchShardFiles(transaction, { area, shard, staging: written.directory }, pointer);
   const found = await readImage(written, wantedOf(move, outline));
   found?.close();
-  if (found?.contents !== image.contents || found.checksum !== image.checksum)
+  if (found?.contents !== image.contents || found.checksum !== image.checksum || found.log !== image.log)
     throw new StartRefusal(
       `The copy on shard ${shard} differs from the ${nounOf[area]} ${name}: checksum ${found?.checksum ?? "of nothing"} in place of ${image.checksum}. Nothing was changed`,
     );
@@ -276,6 +276,11 @@ function wantedOf({ name }: Move, { nextTenant: number, lastMessage }: ShardOutl
 function describeCopy(image: Copied["image"]): string {
   if (image === undefined) return "it had no data";
   return `${image.contents}, ${image.bytes} bytes, the same checksum on both shards: sha256 ${image.checksum}`;
+}
+
+function describeLog(image: Copied["image"]): string {
+  const log = image?.log === undefined ? "begins again" : `has what the journal still had: ${image.log}`;
+  return `its log of messages ${log}; dead letters and everything unfinished moved`;
 }
 
 function reachOptions(session: SqlSession): Parameters<typeof whenReached>[1] {

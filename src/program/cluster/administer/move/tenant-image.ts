@@ -9,6 +9,8 @@ export interface TenantImage {
   readonly bytes: number;
   /** Of all of its content, wherever that is stored: SHA-256 in hexadecimal digits. */
   readonly checksum: string;
+  /** What comes along of its log of messages, in words; undefined: nothing, or it has no log. */
+  readonly log: string | undefined;
   /** Writes all files of a shard that has nothing else. Call it once. */
   write(files: ShardFiles, place: Pick<ShardOutline, "nextFile" | "position">): Promise<void>;
   /** Frees the memory outside of the heap. */
