@@ -37,6 +37,7 @@ import { StartRefusal } from "../refusal.ts";
 import type { RunSettings } from "../settings/run-settings.ts";
 import type { TenantAdministration } from "../tenants/administration.ts";
 import { indexRulesOf } from "../tenants/tokens.ts";
+import { findUnusableStores } from "./administer/files.ts";
 import { upgradeTables } from "./administer/upgrade.ts";
 import {
   type ClusterFacts,
@@ -202,6 +203,11 @@ export class ClusterMember implements ShardHost {
     const upgrade = (): Promise<number> => upgradeTables(place);
     const facts = await readClusterFacts(connection, { place: place.place, log, upgrade });
     const keys = await withSession(connection, place.place, (session) => openKeys(session, run, facts.id));
+    const unusable = await withSession(connection, place.place, (session) => findUnusableStores(session, facts.id));
+    for (const { text, isAway } of unusable) {
+      if (!isAway) throw new StartRefusal(text);
+      log.warn(text);
+    }
     const file = await openNodeFile(dataDirectory, facts.id);
     const assigned = await withSession(connection, place.place, (session) =>
       assignTenants(session, place, namesOf(tenants)),
