@@ -62,6 +62,14 @@ export const budgets: readonly Budget[] = [
     goal: 30_000,
   },
   {
+    suite: "object-lives",
+    unit: "lives of nodes whose snapshots go to an object store",
+    files: ["test/simulation/cluster/shipped-lives.test.ts"],
+    testMs: 300,
+    proofCount: 300,
+    goal: 30_000,
+  },
+  {
     suite: "body-lives",
     unit: "lives of nodes that own a shard with bodies in its segments",
     files: ["test/simulation/cluster/shipped-lives.test.ts"],

@@ -1,5 +1,6 @@
 /** A shard in the model of the log store, and areas on it, for tests: frames are strings, time is virtual. */
 import type { ClaimedShard, LogStore, ShardEpoch } from "../../src/cluster/log-store/log-store.ts";
+import type { ObjectStores } from "../../src/cluster/objects/objects.ts";
 import { type OpenShardOptions, openShard, recoverShard } from "../../src/cluster/shipped/open-shard.ts";
 import type { ShippedDisk } from "../../src/cluster/shipped/shipped-disk.ts";
 import { VirtualClock } from "../../src/kernel/clock.virtual.ts";
@@ -9,6 +10,7 @@ import { type AreaStorage, type AreaStorageOptions, openAreaStorage } from "../.
 import type { Disk } from "../../src/persistence/disk/disk.ts";
 import { type SnapshotEngine, writeSnapshot } from "../../src/persistence/snapshot.ts";
 import { ModelDatabase, ModelLogStore } from "../simulation/cluster/model-log-store.ts";
+import { plainObjects, type StoredObjects } from "../simulation/cluster/model-objects.ts";
 import { AREA, DIRECTORY } from "./persistence-fixture.ts";
 
 export const SHARD = 12;
@@ -29,6 +31,9 @@ export interface OpenedShard {
 export class TestShard {
   readonly database = new ModelDatabase(() => 0);
   readonly store = new ModelLogStore({ database: this.database, mayCommit: () => Promise.resolve(true) });
+  /** Of its object store, whatever its address is. */
+  readonly objects: StoredObjects = new Map();
+  readonly objectStores: ObjectStores = { open: () => Promise.resolve(plainObjects(this.objects)) };
   #lives = 0;
 
   static async begin(): Promise<TestShard> {
@@ -65,6 +70,7 @@ export class TestShard {
     const shipped = await openShard({
       ...{ local, directory: DIRECTORY, area: AREA, store, fileStore: store, owner, snapshot, clock, log: silentLog },
       branch: "branch-1",
+      objects: { stores: this.objectStores, cluster: "cluster", trouble: () => {} },
       refuse: (reason) => {
         refusals.push(reason);
         area?.journal.refuse(reason);

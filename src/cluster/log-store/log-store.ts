@@ -161,8 +161,18 @@ export interface SnapshotPointer {
   readonly epoch: number;
   /** The first segment that it does not cover. */
   readonly number: number;
+  /** 0 for a snapshot that is an object. */
   readonly parts: number;
   readonly bytes: number;
+  /** Where it is if it is not in parts. */
+  readonly object?: SnapshotObject;
+}
+
+/** A snapshot in an object store. */
+export interface SnapshotObject {
+  /** Of the store. */
+  readonly address: string;
+  readonly name: string;
 }
 
 /** The bytes of a segment from `start` on; they are one row of the log. */
@@ -259,7 +269,12 @@ export interface LogStore {
   removeSegments(shard: ShardEpoch, segments: readonly number[]): Promise<RemovalOutcome>;
   /** Writes one part of a snapshot that is not the latest one until `completeSnapshot`. */
   putSnapshotPart(part: SnapshotPart): Promise<FencedOutcome>;
-  /** Makes a snapshot the latest one and removes all others. Throws `SnapshotIncomplete` if one of its parts is missing. */
+  /** The address of the object store that snapshots go to; undefined: they go into parts. */
+  filesAddress(): Promise<string | undefined>;
+  /**
+   * Makes a snapshot the latest one, and removes the parts of all others. Throws `SnapshotIncomplete` if one of its parts is
+   * missing. An object of it must be there.
+   */
   completeSnapshot(shard: ShardEpoch, snapshot: Omit<SnapshotPointer, "epoch">): Promise<FencedOutcome>;
   /** Undefined if there is no such part. */
   readSnapshotPart(shard: number, snapshot: SnapshotPointer, part: number): Promise<Buffer | undefined>;

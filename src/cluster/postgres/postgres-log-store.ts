@@ -45,6 +45,10 @@ const OWN = `own AS MATERIALIZED (
         SELECT id, snapshot_number FROM larder.shard WHERE id = $1::int AND epoch = $2::bigint FOR NO KEY UPDATE)`;
 const OWNED = "(SELECT count(*) FROM own)::int AS owned";
 
+/** Of the row of a shard, for `pointerOf`. */
+export const POINTER_COLUMNS = `snapshot_epoch::float8 AS snapshot_epoch, snapshot_number::float8 AS number,
+      snapshot_parts AS parts, snapshot_bytes::float8 AS bytes, snapshot_address AS address, snapshot_object AS object`;
+
 const ADD_SHARD: Statement = {
   name: "larder-add-shard",
   text: `INSERT INTO larder.shard (id, area, hash_seed) VALUES ($1::int, $2::text, $3::bytea)
@@ -153,8 +157,7 @@ const CLAIM: Statement = {
               SELECT 1 FROM larder.node n WHERE n.life = s.owner AND NOT n.is_dead))
         OR (epoch = $2::bigint + 1 AND owner = $3::uuid))
       AND EXISTS (SELECT 1 FROM larder.node n WHERE n.life = $3::uuid AND NOT n.is_dead)
-    RETURNING epoch::float8 AS epoch, floor_ms::float8 AS floor, hash_seed, snapshot_epoch::float8 AS snapshot_epoch,
-      snapshot_number::float8 AS number, snapshot_parts AS parts, snapshot_bytes::float8 AS bytes`,
+    RETURNING epoch::float8 AS epoch, floor_ms::float8 AS floor, hash_seed, ${POINTER_COLUMNS}`,
 };
 
 const RECOVERED: Statement = {
@@ -230,8 +233,7 @@ const SEGMENTS: Statement = {
 /** Each end of a log is one look at its index. */
 const HEADS: Statement = {
   name: "larder-heads",
-  text: `SELECT s.id AS shard, s.epoch::float8 AS epoch, s.snapshot_epoch::float8 AS snapshot_epoch,
-      s.snapshot_number::float8 AS number, s.snapshot_parts AS parts, s.snapshot_bytes::float8 AS bytes,
+  text: `SELECT s.id AS shard, s.epoch::float8 AS epoch, ${POINTER_COLUMNS},
       coalesce(a.segment, 0)::float8 AS first, coalesce(z.segment, 0)::float8 AS last, coalesce(z.stop, 0)::float8 AS stop
     FROM larder.shard s
     LEFT JOIN LATERAL (
@@ -287,13 +289,15 @@ const COMPLETE: Statement = {
           WHERE shard = $1::int AND epoch = $2::bigint AND number = $3::bigint AND part < $4::int)),
       pointed AS (
         UPDATE larder.shard SET snapshot_epoch = $2::bigint, snapshot_number = $3::bigint, snapshot_parts = $4::int,
-          snapshot_bytes = $5::bigint
+          snapshot_bytes = $5::bigint, snapshot_address = $6::text, snapshot_object = $7::text
         WHERE id = (SELECT id FROM whole) RETURNING 1),
       gone AS (
         DELETE FROM larder.snapshot_part WHERE shard = (SELECT id FROM whole)
-          AND NOT (epoch = $2::bigint AND number = $3::bigint))
+          AND NOT (epoch = $2::bigint AND number = $3::bigint AND part < $4::int))
     SELECT ${OWNED}, (SELECT count(*) FROM pointed)::int AS pointed`,
 };
+
+const FILES: Statement = { name: "larder-files", text: "SELECT files FROM larder.cluster" };
 
 const READ_PART: Statement = {
   name: "larder-read-part",
@@ -355,11 +359,14 @@ interface WatchRow {
   readonly shards: readonly ShardArray[];
 }
 
-interface PointerRow {
+/** The columns of `POINTER_COLUMNS`. */
+export interface PointerRow {
   readonly snapshot_epoch: number | null;
   readonly number: number;
   readonly parts: number;
   readonly bytes: number;
+  readonly address: string | null;
+  readonly object: string | null;
 }
 
 interface ClaimRow extends PointerRow {
@@ -374,8 +381,11 @@ interface HeadRow extends PointerRow, ShardEpoch {
   readonly stop: number;
 }
 
-function pointerOf({ snapshot_epoch: epoch, number, parts, bytes }: PointerRow): SnapshotPointer | undefined {
-  return epoch === null ? undefined : { epoch, number, parts, bytes };
+/** Undefined: the shard has no snapshot. */
+export function pointerOf(row: PointerRow): SnapshotPointer | undefined {
+  const { snapshot_epoch: epoch, number, parts, bytes, address, object: name } = row;
+  if (epoch === null) return undefined;
+  return { epoch, number, parts, bytes, ...(address !== null && name !== null && { object: { address, name } }) };
 }
 
 export class PostgresLogStore implements LogStore {
@@ -538,11 +548,20 @@ export class PostgresLogStore implements LogStore {
     return this.#fenced(PUT_PART, [shard, epoch, number, part, bytes]);
   }
 
+  async filesAddress(): Promise<string | undefined> {
+    const [row] = await this.#rows<{ files: string | null }>(FILES, []);
+    return row?.files ?? undefined;
+  }
+
   async completeSnapshot(
     { shard, epoch }: ShardEpoch,
-    { number, parts, bytes }: Omit<SnapshotPointer, "epoch">,
+    { number, parts, bytes, object }: Omit<SnapshotPointer, "epoch">,
   ): Promise<FencedOutcome> {
-    const [row] = await this.#change<Owned & { pointed: number }>(COMPLETE, [shard, epoch, number, parts, bytes]);
+    const place = [object?.address ?? null, object?.name ?? null];
+    const [row] = await this.#change<Owned & { pointed: number }>(COMPLETE, [
+      ...[shard, epoch, number, parts, bytes],
+      ...place,
+    ]);
     if (row === undefined || row.owned === 0) return "deposed";
     if (row.pointed === 0) throw new SnapshotIncomplete(`Snapshot ${number} of shard ${shard} lacks parts`);
     return "committed";

@@ -29,13 +29,16 @@
  * `is_held`, because a command replaces its contents
  * (`program/cluster/administer/move/`).
  *
+ * `files` of the cluster is the address of the object store that snapshots go to; NULL: they stay in `snapshot_part`.
+ * A snapshot whose shard has `snapshot_object` is that object of the store `snapshot_address`, and has no parts.
+ *
  * `changed` is the transaction that last changed what other nodes read of a node or a shard
  * (`WATCH` in postgres-log-store.ts): triggers write it, so that no statement can forget it,
  * not even one of an earlier version of larder. `number` of a node stays with its name.
  */
 
 /** Raised by each change of the tables. A store refuses a newer one, and changes an older one (`UPGRADES`). */
-export const SCHEMA_VERSION = 6;
+export const SCHEMA_VERSION = 7;
 
 /** The columns of a table that other nodes follow. A beat and a clock change all the time, and a snapshot concerns its owner only. */
 const WATCHED = {
@@ -77,7 +80,8 @@ CREATE TABLE larder.cluster (
   key bytea,
   former_key bytea,
   tenants bigint NOT NULL DEFAULT 0,
-  key_check bytea
+  key_check bytea,
+  files text
 );
 CREATE TABLE larder.node (
   name text PRIMARY KEY,
@@ -114,7 +118,9 @@ CREATE TABLE larder.shard (
   snapshot_bytes bigint,
   are_tenants_known boolean NOT NULL DEFAULT false,
   changed bigint NOT NULL DEFAULT 0,
-  is_held boolean NOT NULL DEFAULT false
+  is_held boolean NOT NULL DEFAULT false,
+  snapshot_address text,
+  snapshot_object text
 ) WITH (fillfactor = 20);
 CREATE TABLE larder.tenant (
   area text NOT NULL,
@@ -193,5 +199,12 @@ ALTER TABLE larder.node ADD COLUMN key_checks bytea, ADD COLUMN number int NOT N
 ALTER TABLE larder.shard ADD COLUMN is_held boolean NOT NULL DEFAULT false, ADD COLUMN changed bigint NOT NULL DEFAULT 0;
 ALTER TABLE larder.tenant ADD COLUMN moving_to int, ADD COLUMN left_on int, ADD COLUMN moved bigint NOT NULL DEFAULT 0;
 ${WATCHING}`,
+  ],
+  [
+    6,
+    `
+ALTER TABLE larder.cluster ADD COLUMN files text;
+ALTER TABLE larder.shard ADD COLUMN snapshot_address text, ADD COLUMN snapshot_object text;
+`,
   ],
 ]);

@@ -17,8 +17,10 @@ import {
   parseFileHeader,
   UNFINISHED_SUFFIX,
 } from "../../persistence/journal/file-format.ts";
-import type { LogStore, SegmentView, SnapshotPointer } from "../log-store/log-store.ts";
-import { DamagedLog } from "./errors.ts";
+import type { LogStore, SegmentView, SnapshotObject, SnapshotPointer } from "../log-store/log-store.ts";
+import type { ObjectStores } from "../objects/objects.ts";
+import { type AskPatiently, getSnapshot } from "../objects/snapshot-object.ts";
+import { DamagedLog, DamagedObject } from "./errors.ts";
 import type { Statements } from "./statements.ts";
 
 export interface FetchOptions {
@@ -29,6 +31,13 @@ export interface FetchOptions {
   readonly store: Pick<LogStore, "read" | "readSnapshotPart">;
   readonly statements: Pick<Statements, "run">;
   readonly shard: number;
+  /** For a snapshot that is an object. */
+  readonly objects: ObjectReading;
+}
+
+export interface ObjectReading {
+  readonly stores: ObjectStores;
+  readonly patiently: AskPatiently;
 }
 
 export interface FetchedSegment {
@@ -41,6 +50,8 @@ export interface FetchedSegment {
 
 /** Rows are read up to this many bytes at a time; the last of them may be longer. */
 const READ_BYTES = 1024 * 1024;
+/** A connection without TLS may change bytes. */
+const OBJECT_TRIES = 2;
 
 /** Fetches a whole segment. Rejects with `DamagedLog`. */
 export async function fetchSegment(options: FetchOptions, view: SegmentView): Promise<FetchedSegment> {
@@ -75,8 +86,32 @@ async function isEnded(
   return findMark(end, 0, { word: BATCH_WORD, number, salt })?.bytes === 0;
 }
 
-/** Fetches the latest snapshot. Rejects with `DamagedLog`. */
+/** Fetches the latest snapshot. Rejects with `DamagedLog`, and if calls of the object store are not repeated with `ObjectTrouble`. */
 export async function fetchSnapshot(options: FetchOptions, pointer: SnapshotPointer): Promise<void> {
+  const { object, number } = pointer;
+  if (object === undefined) await fetchParts(options, pointer);
+  else await fetchObject(options, pointer, object);
+  await readLocalHeader(options, "snapshot", number);
+}
+
+async function fetchObject(
+  { local, directory, shard, objects }: FetchOptions,
+  pointer: SnapshotPointer,
+  object: SnapshotObject,
+): Promise<void> {
+  const path = snapshotPath(directory, pointer.number);
+  let fault: string | undefined;
+  for (let tries = 0; tries < OBJECT_TRIES; tries += 1) {
+    await writeNamed(local, path, async (file) => {
+      fault = await getSnapshot({ ...objects, file }, object, pointer);
+    });
+    if (fault === undefined) return;
+    await local.unlink(path);
+  }
+  throw new DamagedObject(shard, object, fault ?? "it cannot be read");
+}
+
+async function fetchParts(options: FetchOptions, pointer: SnapshotPointer): Promise<void> {
   const { store, statements, shard, directory, local } = options;
   const { number, parts, bytes } = pointer;
   await writeNamed(local, snapshotPath(directory, number), async (file) => {
@@ -89,7 +124,6 @@ export async function fetchSnapshot(options: FetchOptions, pointer: SnapshotPoin
     }
     if (offset !== bytes) throw new DamagedLog(shard, `snapshot ${number} has ${offset} bytes and not ${bytes}`);
   });
-  await readLocalHeader(options, "snapshot", number);
 }
 
 /** The header of a segment, as the store has it. Rejects with `DamagedLog`. */

@@ -26,7 +26,7 @@ import { DamagedLog } from "./errors.ts";
 import { type FetchOptions, fetchSegment, fetchSnapshot, readHeader, removeIfThere } from "./fetch.ts";
 import { ROW_BYTES_MAX } from "./segment-log.ts";
 import { SegmentState } from "./segment-state.ts";
-import { type ShardOptions, ShippedDisk } from "./shipped-disk.ts";
+import { patientReading, type ShardOptions, ShippedDisk } from "./shipped-disk.ts";
 import { PART_BYTES } from "./snapshot-store.ts";
 import { Statements } from "./statements.ts";
 
@@ -59,7 +59,8 @@ export async function openShard(given: OpenShardOptions): Promise<ShippedDisk> {
   const views = await statements.run(() => store.segments(owner.shard)); // keeps (1)
   const firstNumber = snapshot?.number ?? 1;
   assertComplete(views, { shard: owner.shard, firstNumber, isBegun: snapshot !== undefined });
-  const fetch: FetchOptions = { local, directory, area, store, statements, shard: owner.shard };
+  const objects = patientReading(options);
+  const fetch: FetchOptions = { local, directory, area, store, statements, shard: owner.shard, objects };
   await removeStrangers(options, { notes, views });
   const read = { keptBytes: notes.snapshot?.bytes ?? 0, fetchedBytes: 0 };
   if (snapshot !== undefined && notes.snapshot === undefined) {

@@ -26,13 +26,14 @@ import { segmentPath, snapshotPath } from "../../persistence/area-files.ts";
 import type { Disk, DiskFile, OpenHow } from "../../persistence/disk/disk.ts";
 import { findFileNumber } from "../../persistence/journal/file-format.ts";
 import type { LogStore, SegmentView, ShardEpoch, SnapshotPointer } from "../log-store/log-store.ts";
+import { ObjectPatience } from "../objects/object-patience.ts";
 import { CACHE_FILE, type CacheNotes } from "./cache-notes.ts";
 import { Deposed } from "./errors.ts";
 import { type FetchOptions, fetchSegment, fetchSnapshot, removeIfThere } from "./fetch.ts";
 import { SegmentLog } from "./segment-log.ts";
 import { SegmentState } from "./segment-state.ts";
 import { RemoteSegment, type SegmentHooks, ShippedSegment } from "./shipped-segment.ts";
-import { SnapshotStore } from "./snapshot-store.ts";
+import { type SnapshotObjects, SnapshotStore } from "./snapshot-store.ts";
 import { Statements } from "./statements.ts";
 import { type ReportWrite, Uncommitted } from "./uncommitted.ts";
 
@@ -52,6 +53,8 @@ export interface ShardOptions {
   readonly snapshot: SnapshotPointer | undefined;
   /** The id of the database's branch. */
   readonly branch: string;
+  /** For snapshots that are objects. */
+  readonly objects: SnapshotObjects;
   readonly clock: Pick<Clock, "after" | "monotonicMs">;
   readonly log: Log;
   /** Called with the time of each append, from when it was first sent until it is proven, in ms. */
@@ -82,6 +85,16 @@ export interface ShardFiles {
 const UNSHIPPED_BYTES_MAX = 16 * 1024 * 1024;
 const BEHIND = "PostgreSQL cannot keep up with the writes";
 
+/** A start waits for the object store, as it does for PostgreSQL: it has no other state. */
+export function patientReading({
+  objects,
+  clock,
+  log,
+}: Pick<ShardOptions, "objects" | "clock" | "log">): FetchOptions["objects"] {
+  const patience = new ObjectPatience({ clock, log, trouble: (reason) => objects.trouble(reason) });
+  return { stores: objects.stores, patiently: (call) => patience.run(call) };
+}
+
 export class ShippedDisk implements Disk {
   readonly #options: ShardOptions;
   readonly #notes: CacheNotes;
@@ -107,12 +120,16 @@ export class ShippedDisk implements Disk {
     this.#states = states;
     this.#remote = remote;
     this.#views = new Map(views.map((view) => [view.segment, view]));
-    const { clock, log, local, directory, owner, store, fileStore, rowBytesMax, partBytes, snapshot } = options;
+    const { clock, log, local, directory, owner, store, fileStore, rowBytesMax, partBytes, snapshot, objects } =
+      options;
     // Appends tell when the store is in trouble, because nobody waits long for the others.
     this.#fileStatements = new Statements({ clock, log, trouble: () => {} });
     const deposed = (): Error => this.#depose();
     this.#snapshots = new SnapshotStore(
-      { local, directory, store: fileStore, statements: this.#fileStatements, owner, partBytes, notes, deposed },
+      {
+        ...{ local, directory, store: fileStore, statements: this.#fileStatements, owner, partBytes, notes, deposed },
+        ...{ objects, clock, log },
+      },
       snapshot,
     );
     this.#segmentLog = new SegmentLog({
@@ -153,6 +170,7 @@ export class ShippedDisk implements Disk {
   end(reason: Error): void {
     this.#statements.end(reason);
     this.#fileStatements.end(reason);
+    this.#snapshots.end();
   }
 
   /** Resolves when nothing is written to the directory on its own account any more. */
@@ -287,7 +305,8 @@ export class ShippedDisk implements Disk {
 
   get #fetchOptions(): FetchOptions {
     const { local, directory, area, fileStore: store, owner } = this.#options;
-    return { local, directory, area, store, statements: this.#fileStatements, shard: owner.shard };
+    const objects = patientReading(this.#options);
+    return { local, directory, area, store, statements: this.#fileStatements, shard: owner.shard, objects };
   }
 
   #ended(state: SegmentState): void {

@@ -49,7 +49,7 @@ function openFollower(
 ): Promise<ShardFollower> {
   return ShardFollower.open({
     ...{ local, directory: DIRECTORY, area: AREA, shard: SHARD, branch: "branch-1", store: shard.store },
-    ...{ clock: new VirtualClock(), log: silentLog },
+    ...{ clock: new VirtualClock(), log: silentLog, objects: shard.objectStores },
     hasRoom: () => Promise.resolve(true),
     isFull: () => Promise.resolve(false),
     ...options,

@@ -19,6 +19,7 @@ import { listAreaFiles, segmentPath } from "../../persistence/area-files.ts";
 import type { Disk } from "../../persistence/disk/disk.ts";
 import { FILE_HEADER_BYTES, type SyncedLocation } from "../../persistence/journal/file-format.ts";
 import type { LogStore, SegmentView, ShardHead, SnapshotPointer } from "../log-store/log-store.ts";
+import type { ObjectStores } from "../objects/objects.ts";
 import { CacheNotes } from "../shipped/cache-notes.ts";
 import { DamagedLog } from "../shipped/errors.ts";
 import { type FetchOptions, fetchSegment, fetchSnapshot, readHeader, removeIfThere } from "../shipped/fetch.ts";
@@ -34,6 +35,8 @@ export interface ShardFollowerOptions {
   /** The id of the database's branch. */
   readonly branch: string;
   readonly store: Pick<LogStore, "segments" | "read" | "readSnapshotPart">;
+  /** For snapshots that are objects. */
+  readonly objects: ObjectStores;
   readonly clock: Pick<Clock, "monotonicMs">;
   readonly log: Log;
   /** Whether the disk has room for a file of so many bytes. */
@@ -207,8 +210,12 @@ export class ShardFollower {
   }
 
   get #fetch(): FetchOptions {
-    const { local, directory, area, store, shard } = this.#options;
-    return { local, directory, area, store, shard, statements: { run: (statement) => this.#ask(statement) } };
+    const { local, directory, area, store, shard, objects: stores } = this.#options;
+    return {
+      ...{ local, directory, area, store, shard },
+      statements: { run: (statement) => this.#ask(statement) },
+      objects: { stores, patiently: (call) => this.#ask(call) },
+    };
   }
 
   /** Nothing is repeated here: the next call of `follow` is. */

@@ -6,7 +6,7 @@
 
 import { assert } from "../../kernel/assert.ts";
 import { type Clock, systemClock } from "../../kernel/clock.ts";
-import type { Log } from "../../kernel/log.ts";
+import { faultFields, type Log } from "../../kernel/log.ts";
 import type { Metrics } from "../../kernel/metrics.ts";
 import { systemRandom } from "../../kernel/random.ts";
 import type { AreaStorage, AreaStorageOptions } from "../../persistence/area-storage.ts";
@@ -25,6 +25,9 @@ import { SnapshotState } from "./snapshot-state.ts";
 
 /** How often the disk is checked: whether it has become full or has space again. */
 const TROUBLE_CHECK_MS = 1_000;
+
+/** When a snapshot that could not be adopted is tried again. */
+const ADOPT_AGAIN_MS = 60_000;
 
 /** Progress of a replay is reported at most this often. */
 const PROGRESS_MS = 250;
@@ -70,6 +73,8 @@ export class AreaPersistence implements AreaSnapshots {
   #ground: ShardGround | undefined;
   #storage: AreaStorage | undefined;
   #stopWatching: () => void = () => {};
+  #cancelAdoption: () => void = () => {};
+  #isClosed = false;
 
   constructor(context: PersistenceContext) {
     this.#context = context;
@@ -138,15 +143,36 @@ export class AreaPersistence implements AreaSnapshots {
     }
   }
 
+  /** Rejects if a written snapshot could not be adopted, for example because its store fails: it is tried again. */
   async finishSnapshot(isWritten: boolean): Promise<boolean> {
-    if (isWritten) await this.#storage?.adoptSnapshot();
+    try {
+      if (isWritten) await this.#storage?.adoptSnapshot();
+    } catch (fault) {
+      this.snapshots.ended(false);
+      this.#adoptLater();
+      throw fault;
+    }
     this.snapshots.ended(isWritten);
     return this.isSnapshotDue;
   }
 
+  /** The file is there already, and the journal keeps what it covers until it is adopted. */
+  #adoptLater(): void {
+    if (this.#isClosed) return;
+    this.#cancelAdoption();
+    this.#cancelAdoption = this.#context.clock.real.after(ADOPT_AGAIN_MS, () => {
+      this.#storage?.adoptSnapshot().catch((fault: unknown) => {
+        this.#context.log.warn("snapshot not adopted; it will be tried again", faultFields(fault));
+        this.#adoptLater();
+      });
+    });
+  }
+
   /** Writes and syncs the rest, and closes the journal. Nothing may be appended afterwards. */
   async close(): Promise<void> {
+    this.#isClosed = true;
     this.#stopWatching();
+    this.#cancelAdoption();
     this.snapshots.close();
     this.journal.close();
     const lostCount = await this.#storage?.close();

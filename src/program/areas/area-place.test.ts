@@ -5,10 +5,11 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { type TestContext, test } from "node:test";
 import { noEvents } from "../../../test/harness/no-events.ts";
-import { systemClock } from "../../kernel/clock.ts";
+import { type Clock, systemClock } from "../../kernel/clock.ts";
 import { silentLog } from "../../kernel/log.ts";
 import { Metrics } from "../../kernel/metrics.ts";
 import { systemRandom } from "../../kernel/random.ts";
+import { nextTurn } from "../../kernel/turn.ts";
 import type { Disk } from "../../persistence/disk/disk.ts";
 import { fileDisk } from "../../persistence/disk/file-disk.ts";
 import { WrongFile } from "../../persistence/errors.ts";
@@ -41,14 +42,19 @@ interface Opened {
   readonly frames: readonly string[];
 }
 
-async function openShardArea(dataDirectory: string, shard: number, disk: Disk = fileDisk): Promise<Opened> {
+async function openShardArea(
+  dataDirectory: string,
+  shard: number,
+  disk: Disk = fileDisk,
+  clock: Clock = systemClock,
+): Promise<Opened> {
   const { directory, name } = areaPlace(dataDirectory, "store", shard);
   mkdirSync(directory, { recursive: true });
   const plan = { ...storePlan(dataDirectory), directory, nameInFiles: name };
   const fail = (fault: unknown): never => {
     throw fault;
   };
-  const context = { plan, clock: systemClock, metrics: new Metrics(), log: silentLog, events: noEvents, onFatal: fail };
+  const context = { plan, clock, metrics: new Metrics(), log: silentLog, events: noEvents, onFatal: fail };
   const persistence = new AreaPersistence(context);
   let journal: FileJournal | undefined;
   persistence.standOn({
@@ -141,5 +147,42 @@ test("the snapshot process writes a snapshot of a shard under the name of the sh
   const names = readdirSync(join(data, "shards", "12")).filter((name) => name.endsWith(".snapshot"));
   assert.equal(names.length, 1);
   for (const name of names) assert.match(nameIn(join(data, "shards", "12", name)), /store\.0012/);
+  await persistence.close();
+});
+
+test("a snapshot that its store does not take is reported as failed, and adopted later", async (context) => {
+  const data = newDirectory(context);
+  const timers: (() => void)[] = [];
+  const real: Clock = {
+    ...systemClock,
+    after(delayMs, task) {
+      assert.equal(delayMs, 60_000);
+      timers.push(task);
+      return () => {};
+    },
+  };
+  const failures = [new Error("the store is away"), new Error("the store is away")];
+  const adopted = Promise.withResolvers<string>();
+  const disk: Disk = {
+    ...fileDisk,
+    async adopt(path) {
+      const failure = failures.shift();
+      if (failure !== undefined) throw failure;
+      adopted.resolve(path);
+    },
+  };
+  const { persistence, journal } = await openShardArea(data, 12, disk, { ...systemClock, real });
+  const store = new Store({ journal, clock: systemClock, random: systemRandom, hashSeed: new Uint8Array(8) });
+  store.database("main");
+  await store.whenSafe();
+  await persistence.prepareSnapshot();
+  await runSnapshot([data, "store", "12"]);
+  await assert.rejects(persistence.finishSnapshot(true), /the store is away/);
+  assert.deepEqual([persistence.snapshots.hasFailed, persistence.snapshots.runningMs], [true, undefined]);
+  while (failures.length > 0 || timers.length > 0) {
+    timers.shift()?.();
+    await nextTurn();
+  }
+  assert.match(await adopted.promise, /shards\/12\/.*\.snapshot$/);
   await persistence.close();
 });

@@ -102,7 +102,7 @@ export class Snapshots {
       else log.warn("snapshot failed; the journal is kept, and the snapshot will be retried", { end, seconds });
       return isDueAgain && end === "written";
     } catch (fault) {
-      // The thread of the area has ended; its slot reports that.
+      // The thread of the area has ended, and its slot reports that; or the area could not adopt it, and tries again.
       log.warn("snapshot abandoned", { reason: fault instanceof Error ? fault.message : String(fault) });
       return false;
     }

@@ -26,6 +26,7 @@ import type { AreaPersistence } from "../areas/area-persistence.ts";
 import type { JournalFence } from "../areas/deferred-journal.ts";
 import { HISTORY_FILE } from "../history/history-store.ts";
 import { StartRefusal } from "../refusal.ts";
+import { ClusterObjects } from "../services/objects/cluster-objects.ts";
 import { Connector } from "./connector.ts";
 import { measureShipping } from "./shard-figures.ts";
 import type { ShardClaim, ShardPlan, ShardReport } from "./shard-plan.ts";
@@ -67,6 +68,7 @@ export class AreaShard implements JournalFence {
   readonly #lease: Lease;
   readonly #suspension: Suspension;
   readonly #sessions: readonly [append: PgSession, files: PgSession];
+  readonly #objects = new ClusterObjects("write");
   #floorMs = 0;
   #disk: ShippedDisk | undefined;
   readonly #commits: Histogram;
@@ -150,6 +152,10 @@ export class AreaShard implements JournalFence {
         // The log of messages that this node has goes on, and reads files. A new one begins with what takes no time.
         coveredBytesMax: existsSync(join(directory, HISTORY_FILE)) ? Number.POSITIVE_INFINITY : COVERED_BYTES_MAX,
         snapshot: claim.snapshot,
+        objects: {
+          ...{ stores: this.#objects, cluster: plan.cluster },
+          trouble: (reason) => this.#options.report({ kind: "objects", reason }),
+        },
         clock: systemClock,
         refuse: (reason) => {
           this.#options.report({ kind: "refusing", reason });
@@ -197,7 +203,7 @@ export class AreaShard implements JournalFence {
   async close(): Promise<void> {
     await this.#disk?.settled();
     this.#disk?.end(new Error("The area is closed"));
-    await Promise.all(this.#sessions.map((session) => session.close()));
+    await Promise.all([...this.#sessions.map((session) => session.close()), this.#objects.close()]);
   }
 
   /** The main thread extends the lease, and does not say so to each thread. */

@@ -37,6 +37,7 @@ import { StartRefusal } from "../refusal.ts";
 import type { RunSettings } from "../settings/run-settings.ts";
 import type { TenantAdministration } from "../tenants/administration.ts";
 import { indexRulesOf } from "../tenants/tokens.ts";
+import { findUnusableStores } from "./administer/files.ts";
 import { upgradeTables } from "./administer/upgrade.ts";
 import {
   type ClusterFacts,
@@ -146,6 +147,8 @@ export class ClusterMember implements ShardHost {
   readonly #sessions: PgSession[] = [];
   /** Shards whose journal PostgreSQL does not take now, with the reason. */
   readonly #refusing = new Map<number, string>();
+  /** Shards whose snapshots cannot be read from the object store or written to it now, with the reason. */
+  readonly #objectTroubles = new Map<number, string>();
   /** How often this process has claimed each shard. */
   readonly #takeovers = new Map<number, number>();
   readonly #measured: readonly { readonly area: string; readonly metrics: Metrics }[];
@@ -200,6 +203,11 @@ export class ClusterMember implements ShardHost {
     const upgrade = (): Promise<number> => upgradeTables(place);
     const facts = await readClusterFacts(connection, { place: place.place, log, upgrade });
     const keys = await withSession(connection, place.place, (session) => openKeys(session, run, facts.id));
+    const unusable = await withSession(connection, place.place, (session) => findUnusableStores(session, facts.id));
+    for (const { text, isAway } of unusable) {
+      if (!isAway) throw new StartRefusal(text);
+      log.warn(text);
+    }
     const file = await openNodeFile(dataDirectory, facts.id);
     const assigned = await withSession(connection, place.place, (session) =>
       assignTenants(session, place, namesOf(tenants)),
@@ -257,6 +265,7 @@ export class ClusterMember implements ShardHost {
       tenants: isOnly ? undefined : tenants,
       // A copy with memory of its own: a buffer of a row is a part of a larger one.
       hashSeed: Uint8Array.from(hashSeed),
+      cluster: this.#facts.id,
       branch: this.#facts.branch,
       connection: this.#connection,
       leaseMemory: this.#lease.memory,
@@ -272,6 +281,7 @@ export class ClusterMember implements ShardHost {
       shardFigures(shard, this.#node?.view, {
         state: this.#node?.shards.get(shard)?.state,
         suspendedFor: this.#refusing.get(shard) ?? (this.#lease.isFresh() ? undefined : NO_ANSWER),
+        objectTrouble: this.#objectTroubles.get(shard),
         takeovers: this.#takeovers.get(shard) ?? 0,
         missing: this.#standbys.missing(shard),
         readFormat: FORMAT,
@@ -386,6 +396,7 @@ export class ClusterMember implements ShardHost {
   }
 
   unload({ shard }: ShardEpoch): Promise<void> {
+    this.#objectTroubles.delete(shard);
     return this.#joined.release(this.#areaOf(shard), shard);
   }
 
@@ -438,6 +449,10 @@ export class ClusterMember implements ShardHost {
       case "refusing":
         if (event.reason === undefined) this.#refusing.delete(event.shard);
         else this.#refusing.set(event.shard, event.reason);
+        break;
+      case "objects":
+        if (event.reason === undefined) this.#objectTroubles.delete(event.shard);
+        else this.#objectTroubles.set(event.shard, event.reason);
         break;
       case "lost":
         this.#node?.lose(event.reason);
@@ -536,7 +551,11 @@ export class ClusterMember implements ShardHost {
         const standbys = this.#standbys.reports;
         // Claims are on the same connection: while PostgreSQL does not answer, nothing is put before them.
         if (memory !== undefined && !isStopped && this.#lease.isFresh())
-          await reportMemory(session, life, { ...memory, ...(standbys !== undefined && { standbys }) });
+          await reportMemory(session, life, {
+            ...memory,
+            ...(standbys !== undefined && { standbys }),
+            ...(this.#objectTroubles.size > 0 && { objects: Object.fromEntries(this.#objectTroubles) }),
+          });
       } catch (fault) {
         this.#options.log.debug("memory not reported", faultFields(fault));
       }

@@ -173,6 +173,23 @@ export const clusterRows: readonly CommandRow[] = [
     },
   },
   {
+    words: "cluster files",
+    group: "Cluster",
+    operands: ["<address>|off"],
+    options: [],
+    meaning:
+      "lets the snapshots of all shards go to an object store, s3://bucket/prefix or a directory file:///mounted/path that all nodes have, and not into PostgreSQL; each node takes the credentials from its environment",
+    example: "larder cluster files s3://backups/larder --cluster postgres://larder@127.0.0.1/larder",
+    operandValues: ["off"],
+    mainSettings,
+    defaults: "serve",
+    async run(call) {
+      const { setFiles } = await import("./administer/files.ts");
+      for (const line of await setFiles(connectionOf(call), call.operands[0] ?? "")) call.print(line);
+      return 0;
+    },
+  },
+  {
     words: "cluster change-key",
     group: "Cluster",
     operands: [],

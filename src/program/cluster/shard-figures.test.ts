@@ -81,6 +81,7 @@ for (const [what, view, state, suspendedFor, condition, reason] of rows) {
     assert.deepEqual(figures, {
       ...{ shard: 1, condition, takeovers: 2, missing: null },
       suspendedFor: condition === "suspended" ? suspendedFor : null,
+      objectTrouble: null,
       epoch: view === undefined ? 0 : 7,
       owner: view === undefined ? null : "b",
       tries: view?.shards[0]?.tries ?? 0,
@@ -89,3 +90,13 @@ for (const [what, view, state, suspendedFor, condition, reason] of rows) {
     assert.equal(reasonOf("store", figures), reason);
   });
 }
+
+test("a takeover that waits for the object store says why, and trouble of the next snapshot does not make the node unready", () => {
+  const own = { suspendedFor: undefined, takeovers: 1, missing: undefined, readFormat: 1, objectTrouble: "no answer" };
+  const waiting = shardFigures(1, viewOf({ tries: 1 }), { ...own, state: "loading" });
+  assert.deepEqual([waiting.condition, waiting.objectTrouble], ["recovering", "no answer"]);
+  assert.equal(reasonOf("store", waiting), "store waits for its snapshot in the object store: no answer");
+  const serving = shardFigures(1, viewOf({}), { ...own, state: "serving" });
+  assert.deepEqual([serving.condition, serving.objectTrouble], ["serving", "no answer"]);
+  assert.equal(reasonOf("store", serving), undefined);
+});

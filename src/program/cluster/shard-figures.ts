@@ -34,6 +34,8 @@ export interface ShardFigures {
   readonly condition: ShardCondition;
   /** Why this node refuses writes, if it is suspended; otherwise null. */
   readonly suspendedFor: string | null;
+  /** Why this node cannot read its snapshot from the object store, or write the next one; null: it can, or has no need to. */
+  readonly objectTrouble: string | null;
   readonly epoch: number;
   /** The name of its last owner; null before the first. */
   readonly owner: string | null;
@@ -53,6 +55,7 @@ export interface OwnShard {
   readonly state: OwnState | undefined;
   /** Why its writes are refused: the lease has run out, or PostgreSQL does not take its journal. */
   readonly suspendedFor: string | undefined;
+  readonly objectTrouble?: string | undefined;
   readonly takeovers: number;
   /** Undefined: this node does not follow it. */
   readonly missing: Missing | undefined;
@@ -68,6 +71,7 @@ export function shardFigures(shard: number, view: ClusterView | undefined, own: 
     shard,
     condition,
     suspendedFor: condition === "suspended" ? (own.suspendedFor ?? null) : null,
+    objectTrouble: own.state === undefined ? null : (own.objectTrouble ?? null),
     epoch: row?.epoch ?? 0,
     owner: row?.ownerName ?? null,
     tries: row?.tries ?? 0,
@@ -100,11 +104,15 @@ function conditionOf(row: ShardView | undefined, view: ClusterView | undefined, 
 /** Why a shard makes the node not ready, besides the state of its area, for the name of one; undefined: it does not. */
 export function reasonOf(
   area: string,
-  { shard, condition, suspendedFor, owner, format }: ShardFigures,
+  { shard, condition, suspendedFor, objectTrouble, owner, format }: ShardFigures,
 ): string | undefined {
   switch (condition) {
     case "suspended":
       return `${area} is suspended: ${suspendedFor}`;
+    case "recovering":
+      return objectTrouble === null
+        ? undefined
+        : `${area} waits for its snapshot in the object store: ${objectTrouble}`;
     case "broken":
       return `${area} could not be recovered ${RECOVERY_TRIES_MAX} times: see the log of ${owner ?? "its nodes"}, then run larder cluster retry ${shard}`;
     case "unreadable":
@@ -140,6 +148,11 @@ export function measureShards(metrics: Metrics, read: () => readonly ShardFigure
   );
   byShard("larder_cluster_shard_epoch", "Claims of the shard by all nodes since it was made", ({ epoch }) => epoch);
   byShard("larder_cluster_shard_tries", "Claims of the shard since it was last recovered", ({ tries }) => tries);
+  byShard(
+    "larder_cluster_shard_object_trouble",
+    "1 while this node cannot read the snapshot of the shard from the object store, or write the next one",
+    ({ objectTrouble }) => (objectTrouble === null ? 0 : 1),
+  );
   const missing = (name: string, help: string, value: (missing: Missing) => number): void => {
     metrics.readings({ name, help, kind: "gauge", labelNames: ["shard"] }, () =>
       read().flatMap((figures) =>

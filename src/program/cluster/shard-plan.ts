@@ -12,6 +12,8 @@ export interface ShardPlan {
   readonly tenants: readonly string[] | undefined;
   /** The same for all owners, so that cursors of scans outlive them. */
   readonly hashSeed: Uint8Array;
+  /** The id of the cluster, which names its objects. */
+  readonly cluster: string;
   /** The id of the database's branch, by which files of another one are known. */
   readonly branch: string;
   readonly connection: ConnectionPlan;
@@ -64,5 +66,7 @@ export type ShardReport =
   | { readonly kind: "confirm"; readonly id: number }
   /** Why the store of the log takes no writes now; undefined: it takes them again. */
   | { readonly kind: "refusing"; readonly reason: string | undefined }
+  /** Why its snapshots cannot be read from the object store or written to it; undefined: they can again. */
+  | { readonly kind: "objects"; readonly reason: string | undefined }
   /** Another node has claimed the shard: the process must end. */
   | { readonly kind: "lost"; readonly reason: string };

@@ -99,7 +99,11 @@ export function drawCall(random: Random, now: ClusterView): Step {
       return call(text, (store) => store.putSnapshotPart(part));
     },
     () => {
-      const snapshot = { number: segment, parts: 1 + random.below(2), bytes: 1 };
+      const object = { address: "file:///objects", name: pick(["a", "b"]) };
+      const snapshot = pick([
+        { number: segment, parts: 1 + random.below(2), bytes: 1 },
+        { number: segment, parts: 0, bytes: 1, object },
+      ]);
       const text = `complete ${shard} of ${epoch}: ${JSON.stringify(snapshot)}`;
       return call(text, (store) => store.completeSnapshot(fence, snapshot));
     },

@@ -18,6 +18,7 @@ import { writeSnapshot } from "../../../src/persistence/snapshot.ts";
 import { type PostgresProcess, startPostgres } from "../../harness/postgres-process.ts";
 import { missingProgram } from "../../harness/required-programs.ts";
 import { FrameEngine } from "../../harness/shipped-shard.ts";
+import { noObjects } from "../../simulation/cluster/model-objects.ts";
 
 const skip = missingProgram("postgres");
 const SHARD = 3;
@@ -62,6 +63,7 @@ async function takeOver(number: number, name: string): Promise<Node> {
   const deposed = Promise.withResolvers<string>();
   const disk = await openShard({
     ...{ local: fileDisk, directory, area: AREA, store, fileStore: openStore(), owner, branch: "branch" },
+    objects: { stores: noObjects, cluster: "cluster", trouble: () => {} },
     ...{ snapshot: claimed.snapshot, clock: systemClock, log: silentLog, partBytes: 1_000, rowBytesMax: 10_000 },
     refuse: () => {},
     deposed: ({ message }) => deposed.resolve(message),

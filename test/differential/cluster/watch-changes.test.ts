@@ -48,7 +48,7 @@ after(async () => {
 
 async function makeShards(count: number): Promise<void> {
   await admin.query(SCHEMA);
-  await admin.query("INSERT INTO larder.cluster (id, branch, schema_version) VALUES ($1, $1, 6)", [LIFE]);
+  await admin.query("INSERT INTO larder.cluster (id, branch, schema_version) VALUES ($1, $1, 7)", [LIFE]);
   await addShards(count);
 }
 

@@ -468,6 +468,12 @@ test("what cannot be moved is refused by name, and nothing is changed", { skip }
     const end = await cluster.here(["cluster", "move-tenant", tenant, shard]);
     assert.deepEqual([end.code, end.stderr], [code, `larder: ${text}\n`]);
   }
+  // Nodes of the version before know moves of databases and indexes only.
+  await sql(cluster, "UPDATE larder.node SET schema_version = 6 WHERE NOT is_dead");
+  const older = await cluster.here(["cluster", "move-tenant", "messaging/ann", "11"]);
+  await sql(cluster, "UPDATE larder.node SET schema_version = 7 WHERE NOT is_dead");
+  const text = "larder: The node a of the cluster runs an earlier version: start it again with this one\n";
+  assert.deepEqual([older.code, older.stderr], [1, text]);
   assert.deepEqual(await sql(cluster, "SELECT area, name, shard, moved FROM larder.tenant ORDER BY 1, 2"), before);
 });
 

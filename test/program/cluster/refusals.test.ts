@@ -129,16 +129,16 @@ test("commits that do not wait for the disk, and a server without writes, are re
 
 test("tables of another version are refused", { skip }, async () => {
   for (const [version, remedy] of [
-    [7, "use a newer larder"],
+    [8, "use a newer larder"],
     [0, "use the larder that made it"],
   ] as const) {
     await sql(`UPDATE larder.cluster SET schema_version = ${version}`);
     assert.deepEqual(await refused(), [
       1,
-      `larder: The tables of the cluster have version ${version}, and this larder knows version 6: ${remedy}`,
+      `larder: The tables of the cluster have version ${version}, and this larder knows version 7: ${remedy}`,
     ]);
   }
-  await sql("UPDATE larder.cluster SET schema_version = 6");
+  await sql("UPDATE larder.cluster SET schema_version = 7");
 });
 
 test("a directory with the data of a single server, and the name of a node that lives, are refused", {

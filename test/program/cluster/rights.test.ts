@@ -152,9 +152,9 @@ test("check names what is wrong with PostgreSQL in the words of a start, and cha
   const at = new URL(cluster.url).host;
   for (const [wrong, right, problem] of [
     [
+      "UPDATE larder.cluster SET schema_version = 8",
       "UPDATE larder.cluster SET schema_version = 7",
-      "UPDATE larder.cluster SET schema_version = 6",
-      "The tables of the cluster have version 7, and this larder knows version 6: use a newer larder",
+      "The tables of the cluster have version 8, and this larder knows version 7: use a newer larder",
     ],
     [
       'ALTER ROLE "no""de" SET synchronous_commit = off',

@@ -63,7 +63,7 @@ test("a node opens a cluster of version 1, and gives its tenants the shards with
   const written = await fetch(`${before.storeUrl}/set/k/v`, { headers: { authorization: `Bearer ${token}` } });
   assert.equal(written.status, 200, await written.text());
   assert.deepEqual(await before.stop(), { code: 0, signal: null });
-  assert.equal(await versionOf(), 6);
+  assert.equal(await versionOf(), 7);
   await sql("DELETE FROM larder.tenant");
   await sql("UPDATE larder.shard SET are_tenants_known = false");
 
@@ -101,8 +101,8 @@ test("larder cluster init changes the tables of version 1, and only their owner 
 
   const changed = await cluster.here(["cluster", "init"]);
   assert.deepEqual([changed.code, changed.stderr], [0, ""]);
-  assert.match(changed.stdout, /its tables were changed from version 1 to version 6\n/);
-  assert.equal(await versionOf(), 6);
+  assert.match(changed.stdout, /its tables were changed from version 1 to version 7\n/);
+  assert.equal(await versionOf(), 7);
   assert.match((await cluster.here(["cluster", "init"])).stdout, /exists .* nothing was changed/);
 });
 

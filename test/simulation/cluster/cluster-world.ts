@@ -9,6 +9,7 @@ import { VirtualClock } from "../../../src/kernel/clock.virtual.ts";
 import type { Random } from "../../../src/kernel/random.ts";
 import { nextTurn } from "../../../src/kernel/turn.ts";
 import { ModelDatabase, ModelLogStore } from "./model-log-store.ts";
+import { ObjectLink, type StoredObjects } from "./model-objects.ts";
 import { brokenShardRule, type CheckedShard } from "./shard-rules.ts";
 import type { SharedStore } from "./simulated-link.ts";
 
@@ -37,6 +38,10 @@ export class ClusterWorld {
   readonly admin: ModelLogStore;
   /** The store has lost what it had acknowledged, and its owner has not sent all of it again. */
   isLossy = false;
+  /** Whether snapshots may go to the object store. */
+  hasObjects = false;
+  /** Its objects. */
+  readonly objects: StoredObjects = new Map();
   readonly #checked: CheckedShard;
   readonly #movers = new Set<Mover>();
   #fault: unknown;
@@ -46,7 +51,8 @@ export class ClusterWorld {
     const database = new ModelDatabase(() => this.clock.nowMs());
     this.shared = { database, replicated: 0, isFull: false, doubtOneIn: 0 };
     this.admin = new ModelLogStore({ database, mayCommit: () => Promise.resolve(true) });
-    this.#checked = { database, shard: SHARD, area, rowBytesMax: ROW_BYTES, salts: new Map() };
+    const { objects } = this;
+    this.#checked = { database, shard: SHARD, area, rowBytesMax: ROW_BYTES, salts: new Map(), objects };
   }
 
   add(mover: Mover): void {
@@ -92,6 +98,16 @@ export class ClusterWorld {
       if (this.random.below(8) === 0 || !this.step()) this.tick();
       await this.settle();
     }
+  }
+
+  /** A connection of a node to the object store. */
+  linkObjects(): ObjectLink {
+    const link = new ObjectLink({
+      ...{ objects: this.objects, random: this.random },
+      doubtOneIn: () => this.shared.doubtOneIn,
+    });
+    this.add(link);
+    return link;
   }
 
   /** Moves everything until a promise is settled, and returns its value. */

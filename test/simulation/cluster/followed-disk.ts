@@ -1,11 +1,13 @@
 /** The disk of a node that follows the shard, whose operations and calls move only when the run moves them. */
 import { DoubtfulOutcome, type LogStore } from "../../../src/cluster/log-store/log-store.ts";
+import { ObjectTrouble } from "../../../src/cluster/objects/objects.ts";
 import { DamagedLog } from "../../../src/cluster/shipped/errors.ts";
 import { ShardFollower } from "../../../src/cluster/standby/shard-follower.ts";
 import { silentLog } from "../../../src/kernel/log.ts";
 import type { SimulatedDisk } from "../disk/simulated-disk.ts";
 import { DIRECTORY } from "../server.ts";
 import { type ClusterWorld, SHARD } from "./cluster-world.ts";
+import type { ObjectLink } from "./model-objects.ts";
 import { SimulatedLink } from "./simulated-link.ts";
 
 export interface FollowedDiskOptions {
@@ -26,6 +28,7 @@ export class FollowedDisk {
   readonly link: SimulatedLink;
   /** How often everything that had ended was here. */
   completeCount = 0;
+  readonly objects: ObjectLink;
   readonly #options: FollowedDiskOptions;
   #follower: ShardFollower | undefined;
   #pass: Promise<void> | undefined;
@@ -39,6 +42,7 @@ export class FollowedDisk {
       owner: { shard: SHARD, epoch: NO_EPOCH },
       committed: world.committed,
     });
+    this.objects = world.linkObjects();
     world.add(disk);
     world.add(this.link);
   }
@@ -53,7 +57,7 @@ export class FollowedDisk {
     this.#pass ??= this.#follow()
       .catch((fault: unknown) => {
         // The store has changed meanwhile, or the connection was lost.
-        if (!this.#isOver && !(fault instanceof DamagedLog || fault instanceof DoubtfulOutcome))
+        if (!this.#isOver && ![DamagedLog, DoubtfulOutcome, ObjectTrouble].some((kind) => fault instanceof kind))
           this.#options.world.fail(fault);
       })
       .finally(() => {
@@ -78,8 +82,10 @@ export class FollowedDisk {
     const { world, disk } = this.#options;
     this.#isOver = true;
     this.link.die();
+    this.objects.die();
     world.remove(disk);
     world.remove(this.link);
+    world.remove(this.objects);
   }
 
   async #follow(): Promise<void> {
@@ -87,6 +93,7 @@ export class FollowedDisk {
     const store = see(this.link.store);
     this.#follower ??= await ShardFollower.open({
       ...{ local: disk, directory: DIRECTORY, area, shard: SHARD, branch, store, clock: world.clock },
+      objects: this.objects,
       log: silentLog,
       hasRoom: () => Promise.resolve(true),
       isFull: () => Promise.resolve(false),

@@ -95,6 +95,8 @@ export class ModelDatabase {
   readonly shards: VersionedTable<ShardRow>;
   readonly log: VersionedTable<StoredRow>;
   readonly parts: VersionedTable<StoredPart>;
+  /** The address of the object store that snapshots go to. */
+  files: string | undefined;
   commits = 0;
   /** The transaction of each commit, from the first on. */
   readonly #committed: Transaction[] = [];
@@ -481,18 +483,23 @@ export class ModelLogStore implements LogStore {
     });
   }
 
+  filesAddress(): Promise<string | undefined> {
+    return Promise.resolve(this.#database.files);
+  }
+
   async completeSnapshot(
     shard: ShardEpoch,
-    { number, parts: count, bytes }: Omit<SnapshotPointer, "epoch">,
+    { number, parts: count, bytes, object }: Omit<SnapshotPointer, "epoch">,
   ): Promise<FencedOutcome> {
     const { parts, shards } = this.#database;
     let isWhole = true;
     const outcome = await this.#fenced(shard, (statement, row) => {
-      const isOf = (part: StoredPart): boolean => part.epoch === shard.epoch && part.number === number;
+      const isOf = (part: StoredPart): boolean =>
+        part.epoch === shard.epoch && part.number === number && part.part < count;
       const all = parts.rows(statement).filter(([, part]) => part.shard === shard.shard);
-      isWhole = all.filter(([, part]) => isOf(part) && part.part < count).length === count;
+      isWhole = all.filter(([, part]) => isOf(part)).length === count;
       if (!isWhole) return;
-      const snapshot = { epoch: shard.epoch, number, parts: count, bytes };
+      const snapshot = { epoch: shard.epoch, number, parts: count, bytes, ...(object !== undefined && { object }) };
       shards.update(`${shard.shard}`, statement, { ...row, snapshot });
       for (const [key, part] of all) if (!isOf(part)) parts.remove(key, statement);
     });

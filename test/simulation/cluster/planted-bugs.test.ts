@@ -7,6 +7,7 @@ import { readFileSync } from "node:fs";
 import { test } from "node:test";
 import { clusterBugs } from "../planted/cluster.ts";
 import { forwardingBugs, revocationBugs } from "../planted/forwarding.ts";
+import { objectBugs } from "../planted/objects.ts";
 import { linearBugs, shippedBodyBugs, shippedBugs, standbyBugs } from "../planted/shipped.ts";
 
 const LOG_STORE = "test/differential/cluster/log-store.test.ts";
@@ -47,6 +48,9 @@ const finders: readonly (readonly [mistake: string, ...finders: Finder[]])[] = [
     [shippedBodyBugs, "a trim takes the segments before the one that it names"],
   ],
   ["a pointer before its parts", [shippedBugs, "the pointer of a snapshot is committed before its parts"]],
+  ["a pointer before its object", [objectBugs, "the pointer of a snapshot is committed before its object is there"]],
+  ["a sweep of a pointed object", [objectBugs, "a sweep removes the object that a pointer names"]],
+  ["a start from an older object", [objectBugs, "a takeover begins with an older object"]],
   ["bytes that are shipped during their write", [shippedBugs, "bytes are shipped while they are written"]],
   [
     "a front that sends again what it has sent",
@@ -91,7 +95,16 @@ test("every mistake of a cluster has a test that finds it when it is planted", (
 
 test("every planted bug of a cluster is the finder of a mistake", () => {
   const named = new Set(finders.flatMap(([, ...found]) => found.map(([, name]) => name)));
-  const tables = [clusterBugs, forwardingBugs, revocationBugs, shippedBugs, shippedBodyBugs, standbyBugs, linearBugs];
+  const tables = [
+    clusterBugs,
+    forwardingBugs,
+    revocationBugs,
+    shippedBugs,
+    shippedBodyBugs,
+    standbyBugs,
+    objectBugs,
+    linearBugs,
+  ];
   const planted = tables.flatMap(({ bugs }: { readonly bugs: readonly { readonly name: string }[] }) => bugs);
   assert.deepEqual(
     planted.map(({ name }) => name).filter((name) => !named.has(name)),

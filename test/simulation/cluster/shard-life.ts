@@ -12,6 +12,7 @@
  */
 
 import type { LogStore, ShardEpoch, SnapshotPointer } from "../../../src/cluster/log-store/log-store.ts";
+import { type ObjectStores, ObjectTrouble } from "../../../src/cluster/objects/objects.ts";
 import { Deposed } from "../../../src/cluster/shipped/errors.ts";
 import { openShard, recoverShard } from "../../../src/cluster/shipped/open-shard.ts";
 import type { ShippedDisk } from "../../../src/cluster/shipped/shipped-disk.ts";
@@ -27,6 +28,7 @@ import type { ClientParts, Clients, Subject } from "../crash/subject.ts";
 import type { SimulatedDisk } from "../disk/simulated-disk.ts";
 import { DIRECTORY, type Server, startServer, writeServerSnapshot } from "../server.ts";
 import { ClusterViolation, type ClusterWorld, ROW_BYTES } from "./cluster-world.ts";
+import type { ObjectLink } from "./model-objects.ts";
 import { SimulatedLink } from "./simulated-link.ts";
 
 /** Mistakes that are put between the parts of a node. */
@@ -51,6 +53,10 @@ export interface ShippedBug {
   readonly keepsFollowing?: boolean;
   /** True: I5 is not checked, to show that breaking it loses what was acknowledged. */
   readonly isUnordered?: boolean;
+  /** The object store as the node sees it. */
+  readonly objects?: (stores: ObjectStores, world: ClusterWorld) => ObjectStores;
+  /** The snapshot that a takeover begins with. */
+  readonly snapshot?: (latest: SnapshotPointer | undefined, world: ClusterWorld) => SnapshotPointer | undefined;
 }
 
 /** For an engine that leaves parts of its state in the segments. */
@@ -81,11 +87,15 @@ export interface ShardLifeOptions<Engine extends SnapshotEngine, State> {
 }
 
 const PART_BYTES = 700;
+const CLUSTER = "cluster";
+/** Of a replaced snapshot in the object store: so short that a life removes some. */
+const RETENTION_MS = 100;
 const SEGMENT_BYTES = [600, 3_000, 2 ** 26];
 const CLIENT_COUNT_MAX = 4;
 
 export class ShardLife<Engine extends SnapshotEngine, State> {
   readonly link: SimulatedLink;
+  readonly objects: ObjectLink;
   readonly counts = { acknowledged: 0, snapshots: 0, refusals: 0, heals: 0 };
   /** It has ended by itself: another node has claimed the shard. */
   isDeposed = false;
@@ -117,6 +127,7 @@ export class ShardLife<Engine extends SnapshotEngine, State> {
       },
       committed: world.committed,
     });
+    this.objects = world.linkObjects();
     world.add(options.disk);
     world.add(this.link);
   }
@@ -167,9 +178,15 @@ export class ShardLife<Engine extends SnapshotEngine, State> {
         area: subject.area,
         store,
         fileStore: store,
-        snapshot,
+        snapshot: bug.snapshot === undefined ? snapshot : bug.snapshot(snapshot, world),
         branch,
         clock,
+      },
+      objects: {
+        stores: bug.objects?.(this.objects, world) ?? this.objects,
+        cluster: CLUSTER,
+        ...(world.hasObjects && { retentionMs: RETENTION_MS }),
+        trouble: () => {},
       },
       ...{ rowBytesMax: ROW_BYTES, partBytes: PART_BYTES },
       refuse: (reason) => {
@@ -261,7 +278,7 @@ export class ShardLife<Engine extends SnapshotEngine, State> {
 
   /** No client waits, and nothing is under way. */
   get isIdle(): boolean {
-    const underwayCount = this.link.underwayCount + this.disk.underwayCount;
+    const underwayCount = this.link.underwayCount + this.objects.underwayCount + this.disk.underwayCount;
     return this.#busyCount === 0 && underwayCount === 0 && !this.#isSnapshotting;
   }
 
@@ -282,7 +299,7 @@ export class ShardLife<Engine extends SnapshotEngine, State> {
       if (await area.adoptSnapshot()) this.counts.snapshots += 1;
       else if (subject.bodies !== undefined) await area.removeUnneeded();
     } catch (error) {
-      if (!this.#isOver && !this.isDeposed) world.fail(error);
+      if (!this.#isOver && !this.isDeposed && !(error instanceof ObjectTrouble)) world.fail(error);
     }
     this.#isSnapshotting = false;
   }
@@ -352,6 +369,7 @@ export class ShardLife<Engine extends SnapshotEngine, State> {
     this.look();
     this.#isOver = true;
     this.link.die();
+    this.objects.die();
     this.#shipped?.end(new Error("The node is gone"));
     world.remove(disk);
     return world.random.below(3) === 0 ? disk.afterKill(world.random) : disk.afterPowerCut(world.random);

@@ -11,6 +11,8 @@ export interface CheckedShard {
   readonly rowBytesMax: number;
   /** The salt of each segment that was ever seen, and the epoch that began it. */
   readonly salts: Map<string, number>;
+  /** The object store. */
+  readonly objects: ReadonlyMap<string, Buffer>;
 }
 
 /** The latest snapshot, as the row of the shard names it. */
@@ -41,6 +43,12 @@ export function brokenShardRule(checked: CheckedShard): string | undefined {
     return `I10: the snapshot ${pointer?.number} is followed by the segments ${numbers}`;
   }
   if (pointer === undefined) return undefined;
+  if (pointer.object !== undefined) {
+    const found = checked.objects.get(pointer.object.name)?.length ?? 0;
+    return found === pointer.bytes
+      ? undefined
+      : `The object ${pointer.object.name} has ${found} of ${pointer.bytes} bytes`;
+  }
   const parts = database.parts
     .rows(statement)
     .map(([, part]) => part)

@@ -25,7 +25,8 @@ test("every owner of a shard finds what all earlier ones acknowledged", async (c
   );
   const { violation: _, ...counts } = summary;
   for (const [name, count] of Object.entries(counts))
-    if (!["follows", "warmTakeovers"].includes(name)) assert.ok(count > 0, `no ${name}`);
+    if (!["follows", "warmTakeovers", "objects", "removedObjects", "objectTroubles"].includes(name))
+      assert.ok(count > 0, `no ${name}`);
 });
 
 test("every owner that has followed the shard finds what all earlier owners acknowledged", async (context) => {
@@ -37,6 +38,24 @@ test("every owner that has followed the shard finds what all earlier owners ackn
     (failed) => `LARDER_SHIPPED_SEED=${failed} npm run t -- test/simulation/cluster/shipped-lives.test.ts`,
   );
   assert.ok(summary.follows > 0 && summary.warmTakeovers > 0, "nodes follow the shard and take over");
+});
+
+test("every owner finds what was acknowledged when snapshots go to an object store that fails", async (context) => {
+  const allowance = allowanceOf("object-lives");
+  const summary = await runShippedLives({
+    subject: storeSubject,
+    seed,
+    allowance,
+    hasStandbys: true,
+    hasObjects: true,
+  });
+  context.diagnostic(describeShipped(summary, seed));
+  throwViolation(
+    summary.violation,
+    (failed) => `LARDER_SHIPPED_SEED=${failed} npm run t -- test/simulation/cluster/shipped-lives.test.ts`,
+  );
+  assert.ok(summary.objects > 0, "snapshots are objects");
+  if (summary.lives > 200) assert.ok(summary.removedObjects > 0, "replaced objects are removed");
 });
 
 test("every owner of a shard reads each live body, however the segments were trimmed", async (context) => {

@@ -8,6 +8,7 @@
  * (3) At the end a node with an empty disk finds the same.
  * (4) In runs with standbys, the node that does not own the shard follows it with its
  *     disk, crashes, and takes over.
+ *     In runs with objects, snapshots go to an object store, which fails too.
  * (5) With clients whose operations are noted, and where no failover may lose
  *     what was acknowledged, these operations are linearizable.
  */
@@ -45,6 +46,10 @@ export interface ShippedCounts {
   /** How often a node that follows the shard had everything that had ended, and how often it took over. */
   follows: number;
   warmTakeovers: number;
+  /** Snapshots that became objects, those that were removed, and how often the object store had trouble. */
+  objects: number;
+  removedObjects: number;
+  objectTroubles: number;
 }
 
 export interface ShippedSummary extends ShippedCounts {
@@ -61,6 +66,8 @@ export interface RunOptions {
   readonly bug?: ShippedBug;
   /** True: the other node follows the shard. */
   readonly hasStandbys?: boolean;
+  /** True: snapshots go to an object store, or to parts in another life. */
+  readonly hasObjects?: boolean;
 }
 
 export interface ShippedRunOptions<Engine extends SnapshotEngine, State> extends RunOptions {
@@ -79,14 +86,17 @@ interface Scene<Engine extends SnapshotEngine, State> {
 const NOTHING: ShippedCounts = {
   ...{ lives: 0, crashedStarts: 0, crashes: 0, stops: 0, deposed: 0, acknowledged: 0, snapshots: 0 },
   ...{ doubts: 0, failovers: 0, heals: 0, refusals: 0, follows: 0, warmTakeovers: 0 },
+  ...{ objects: 0, removedObjects: 0, objectTroubles: 0 },
 };
 const OF_STANDBYS: readonly (keyof ShippedCounts)[] = ["follows", "warmTakeovers"];
+const OF_OBJECTS: readonly (keyof ShippedCounts)[] = ["objects", "removedObjects", "objectTroubles"];
 const ALL = Object.keys(NOTHING) as (keyof ShippedCounts)[];
 const LIVES_PER_RUN = 4;
 const RUNS_MIN = 1;
 const ACTIONS_MIN = 50;
 const ACTIONS_MAX = 500;
 const BRANCH = "00000000-0000-4000-8000-000000000001";
+const ADDRESS = "file:///objects";
 const DOUBT_ONE_IN = [0, 20, 6];
 /** Operations of clients at the end of a run, one after the other. */
 const LAST_CALLS = 20;
@@ -97,7 +107,9 @@ export function runShippedLives<Engine extends SnapshotEngine, State>({
 }: ShippedRunOptions<Engine, State>): Promise<ShippedSummary> {
   const unseen = [
     ...(subject.bodies === undefined ? [] : ["heals"]),
-    ...(options.hasStandbys === true ? [] : OF_STANDBYS),
+    ...(options.hasStandbys === true && options.hasObjects !== true ? [] : OF_STANDBYS),
+    // Few lives have so many snapshots that one is removed.
+    ...(options.hasObjects === true ? ["heals", "removedObjects"] : OF_OBJECTS),
   ];
   const mustSee = ALL.filter((name) => !unseen.includes(name));
   return runLives(() => ({ subject, isStrict: false, findBroken: () => undefined }), mustSee, options);
@@ -125,13 +137,14 @@ export async function runLinearLives(options: RunOptions): Promise<ShippedSummar
 async function runLives<Engine extends SnapshotEngine, State>(
   openScene: () => Scene<Engine, State>,
   mustSee: readonly (keyof ShippedCounts)[],
-  { seed, allowance, bug = {}, hasStandbys = false }: RunOptions,
+  { seed, allowance, bug = {}, hasStandbys = false, hasObjects = false }: RunOptions,
 ): Promise<ShippedSummary> {
   const counts = { ...NOTHING };
   const seen = (): readonly number[] => mustSee.map((name) => counts[name]);
   const { runs, violation } = await runSeeds(
     { seed, allowance, runsMin: RUNS_MIN, seen, counted: () => counts.lives },
-    (runSeed) => new ShippedRun(openScene(), { random: seededRandom(runSeed), bug, counts, hasStandbys }).run(),
+    (runSeed) =>
+      new ShippedRun(openScene(), { random: seededRandom(runSeed), bug, counts, hasStandbys, hasObjects }).run(),
   );
   return { ...counts, runs, violation };
 }
@@ -167,7 +180,8 @@ class ShippedRun<Engine extends SnapshotEngine, State> {
       bug,
       counts,
       hasStandbys,
-    }: { random: Random; bug: ShippedBug; counts: ShippedCounts; hasStandbys: boolean },
+      hasObjects,
+    }: { random: Random; bug: ShippedBug; counts: ShippedCounts; hasStandbys: boolean; hasObjects: boolean },
   ) {
     const { subject } = scene;
     this.#scene = scene;
@@ -177,6 +191,7 @@ class ShippedRun<Engine extends SnapshotEngine, State> {
     this.#counts = counts;
     this.#hasStandbys = hasStandbys;
     this.#world = new ClusterWorld(random, subject.area);
+    this.#world.hasObjects = hasObjects;
     this.#history = new History([subject.empty]);
   }
 
@@ -209,6 +224,7 @@ class ShippedRun<Engine extends SnapshotEngine, State> {
     this.#counts.lives += 1;
     const { shared } = this.#world;
     shared.doubtOneIn = DOUBT_ONE_IN[this.#random.below(DOUBT_ONE_IN.length)] as number;
+    if (this.#world.hasObjects) shared.database.files = this.#random.below(5) > 0 ? ADDRESS : undefined;
     const life = await this.#claim(node);
     if (!(await this.#start(life))) {
       this.#counts.crashedStarts += 1;
@@ -280,6 +296,9 @@ class ShippedRun<Engine extends SnapshotEngine, State> {
     this.#counts.refusals += refusals;
     this.#counts.heals += heals;
     this.#counts.doubts += life.link.counts.doubts;
+    this.#counts.objects += life.objects.counts.stored;
+    this.#counts.removedObjects += life.objects.counts.removed;
+    this.#counts.objectTroubles += life.objects.counts.failures;
     if (life.isDeposed) this.#counts.deposed += 1;
   }
 
@@ -388,12 +407,13 @@ class ShippedRun<Engine extends SnapshotEngine, State> {
 
   /**
    * Another server takes over. With a former owner, or mostly, it has everything that was acknowledged. With bodies always:
-   * an owner does not send again what is lost of a segment that a snapshot covers.
+   * an owner does not send again what is lost of a segment that a snapshot covers. With objects always: the retention of a
+   * replaced one is longer than what a failover may lose.
    */
   #failOver(life: ShardLife<Engine, State>): void {
     const { shared } = this.#world;
     const { commits } = shared.database;
-    const isSafe = this.#scene.isStrict || this.#subject.bodies !== undefined;
+    const isSafe = this.#scene.isStrict || this.#subject.bodies !== undefined || this.#world.hasObjects;
     const isComplete = isSafe || this.#former !== undefined || this.#random.below(3) > 0;
     const least = isComplete ? Math.max(this.#claimCommits, shared.replicated) : this.#claimCommits;
     const kept = least + this.#random.below(commits - least + 1);

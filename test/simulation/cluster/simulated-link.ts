@@ -50,7 +50,15 @@ type StepEnd = "go on" | "undo";
 const FATES: readonly Fate[] = ["lost request", "late request", "lost answer", "lost answer", "warned", "warned"];
 /** Calls of one queue, which may not overtake a call whose end is unknown (I5). */
 const ORDERED: ReadonlySet<string> = new Set(["append", "cut"]);
-const READS: ReadonlySet<string> = new Set(["read", "segments", "heads", "readSnapshotPart", "watch", "watchChanges"]);
+const READS: ReadonlySet<string> = new Set([
+  "read",
+  "segments",
+  "heads",
+  "readSnapshotPart",
+  "filesAddress",
+  "watch",
+  "watchChanges",
+]);
 const FILLING: ReadonlySet<string> = new Set(["append", "putSnapshotPart"]);
 
 export class SimulatedLink {

@@ -17,6 +17,7 @@ import { readLives } from "../node-file.ts";
 import { clusterConnectionOf, clusterPlaceOf, nodeNameOf } from "../setting-rules.ts";
 import { keyProblem, keysOf } from "../tenants/open-tenants.ts";
 import { readKeyFacts } from "../tenants/tenant-table.ts";
+import { findUnusableStores } from "./files.ts";
 import { missingGrantsText, readMissingGrants } from "./grants.ts";
 
 export interface ClusterCheck {
@@ -46,9 +47,12 @@ export async function checkCluster(run: RunSettings, directory: string): Promise
         const problem = keyProblem(keysOf(run, id), await readKeyFacts(session), run);
         if (problem !== undefined) problems.push(problem);
       }
+      const unusable = await findUnusableStores(session, id);
+      problems.push(...unusable.filter(({ isAway }) => !isAway).map(({ text }) => text));
       const skew = await findSkew(session);
       if (skew !== undefined) problems.push(skew);
       const warnings = (await readWarnings(session, plan)).map(printWarning);
+      warnings.push(...unusable.filter(({ isAway }) => isAway).map(({ text }) => text));
       if (!isCurrent)
         warnings.push(
           `the tables of the cluster have version ${version}: the next start of a node of this larder changes them to version ${SCHEMA_VERSION}, if its user owns them`,

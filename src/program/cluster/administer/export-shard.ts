@@ -11,7 +11,8 @@
 import { accessSync, constants, existsSync, readdirSync, rmdirSync, rmSync } from "node:fs";
 import { join, resolve } from "node:path";
 import type { SnapshotPointer } from "../../../cluster/log-store/log-store.ts";
-import { PostgresLogStore } from "../../../cluster/postgres/postgres-log-store.ts";
+import { ObjectTrouble } from "../../../cluster/objects/objects.ts";
+import { type PointerRow, PostgresLogStore, pointerOf } from "../../../cluster/postgres/postgres-log-store.ts";
 import type { SqlSession } from "../../../cluster/postgres/session.ts";
 import { DamagedLog } from "../../../cluster/shipped/errors.ts";
 import { type FetchOptions, fetchSegment, fetchSnapshot } from "../../../cluster/shipped/fetch.ts";
@@ -33,6 +34,7 @@ import { RESTORING_PREFIX, STORED_AREAS } from "../../directory/data-directory.t
 import { type DirectoryLock, lockDirectory } from "../../directory/directory-lock.ts";
 import { makeDirectory } from "../../directory/make-directory.ts";
 import { directoryRefusal, StartRefusal } from "../../refusal.ts";
+import { ClusterObjects } from "../../services/objects/cluster-objects.ts";
 import type { RunSettings } from "../../settings/run-settings.ts";
 import { readFacts, withSession } from "../cluster-facts.ts";
 import { assertNoNode } from "../node-file.ts";
@@ -135,23 +137,23 @@ interface ShardState {
   readonly epoch: number;
 }
 
+/** Tables of an earlier version have no snapshots in an object store. */
 const SHARD = `SELECT s.epoch::float8 AS epoch, snapshot_epoch::float8 AS snapshot_epoch, snapshot_number::float8 AS number,
-    snapshot_parts AS parts, snapshot_bytes::float8 AS bytes,
+    snapshot_parts AS parts, snapshot_bytes::float8 AS bytes, to_jsonb(s) ->> 'snapshot_address' AS address,
+    to_jsonb(s) ->> 'snapshot_object' AS object,
     (SELECT n.name FROM larder.node n WHERE n.life = s.owner AND NOT n.is_dead) AS owner
   FROM larder.shard s WHERE id = $1::int`;
 
-interface ShardRow extends SnapshotPointer {
+interface ShardRow extends PointerRow {
   readonly owner: string | null;
-  readonly snapshot_epoch: number | null;
+  readonly epoch: number;
 }
 
 /** Copies all files of a shard below `staging`, with the names of the area. keeps (1) */
 export async function fetchShard(transaction: Transaction, { area, shard, staging }: StagedShard): Promise<ShardState> {
   const [row] = await transaction.rows<ShardRow>(SHARD, [shard]);
   if (row === undefined) throw new StartRefusal(`The cluster has no shard ${shard}`);
-  const { snapshot_epoch: epoch, number, parts, bytes } = row;
-  const snapshot = epoch === null ? undefined : { epoch, number, parts, bytes };
-  await fetchShardFiles(transaction, { area, shard, staging }, snapshot);
+  await fetchShardFiles(transaction, { area, shard, staging }, pointerOf(row));
   return { owner: row.owner ?? undefined, epoch: row.epoch };
 }
 
@@ -171,14 +173,23 @@ export async function fetchShardFiles(
   await fileDisk.mkdir(directory);
   const store = new PostgresLogStore(session);
   const { name: nameInFiles } = areaPlace(staging, area, shard);
+  const objects = new ClusterObjects("read");
   const fetch: FetchOptions = {
     ...{ local: fileDisk, directory, area: nameInFiles, store, shard },
     // One state of the database cannot be read over a second connection, so nothing is repeated.
     statements: { run: (statement) => statement() },
+    objects: { stores: objects, patiently: (call) => call() },
   };
   if (snapshot !== undefined) {
     const { number } = snapshot;
-    await fetchSnapshot(fetch, snapshot);
+    try {
+      await fetchSnapshot(fetch, snapshot);
+    } catch (fault) {
+      if (!(fault instanceof ObjectTrouble)) throw fault;
+      throw new StartRefusal(`The snapshot of shard ${shard} cannot be read: ${fault.message}`, 1, { cause: fault });
+    } finally {
+      await objects.close();
+    }
     await rename("snapshot", number, { path: snapshotPath(directory, number), from: nameInFiles, to: area });
   }
   for (const view of await store.segments(shard)) {

@@ -8,6 +8,7 @@
  */
 
 import type { LogStore, ShardHead } from "../../../cluster/log-store/log-store.ts";
+import type { ObjectStores } from "../../../cluster/objects/objects.ts";
 import { type Missing, ShardFollower } from "../../../cluster/standby/shard-follower.ts";
 import type { Followed } from "../../../cluster/standby/standbys.ts";
 import { systemClock } from "../../../kernel/clock.ts";
@@ -23,6 +24,7 @@ export interface FollowedShardOptions {
   readonly place: AreaPlace;
   readonly branch: string;
   readonly store: LogStore;
+  readonly objects: ObjectStores;
   readonly log: Log;
   /** The free space of the disk below which writes are refused; undefined: none. */
   readonly freeDiskBytesMin: number | undefined;
@@ -44,13 +46,13 @@ export class FollowedShard implements Followed {
   }
 
   static async open(options: FollowedShardOptions): Promise<FollowedShard> {
-    const { shard, place, branch, store, freeDiskBytesMin = 0, logRetentionMs } = options;
+    const { shard, place, branch, store, objects, freeDiskBytesMin = 0, logRetentionMs } = options;
     const { directory, name: area } = place;
     const log = options.log.with({ shard });
     await removeDerived(directory, branch);
     let followed: FollowedShard | undefined;
     const follower = await ShardFollower.open({
-      ...{ local: fileDisk, directory, area, shard, branch, store, clock: systemClock, log },
+      ...{ local: fileDisk, directory, area, shard, branch, store, objects, clock: systemClock, log },
       hasRoom: async (bytes) => (await readFreeBytes(directory)) - bytes >= 2 * freeDiskBytesMin + ROOM_BYTES,
       isFull: async () => (await readFreeBytes(directory)) < freeDiskBytesMin + ROOM_BYTES / 2,
       ended(end, next) {

@@ -11,6 +11,7 @@ import type { Log } from "../../../kernel/log.ts";
 import { highWaterPath } from "../../../persistence/journal/high-water.ts";
 import type { AreaName } from "../../areas/area.ts";
 import { areaPlace } from "../../areas/area-place.ts";
+import { ClusterObjects } from "../../services/objects/cluster-objects.ts";
 import type { RunSettings } from "../../settings/run-settings.ts";
 import { sparseLog } from "../sparse-log.ts";
 import { FollowedShard } from "./followed-shard.ts";
@@ -33,6 +34,7 @@ export interface MemberStandbysOptions {
 
 export class MemberStandbys {
   readonly #standbys: Standbys | undefined;
+  readonly #objects = new ClusterObjects("read");
 
   /** Follows nothing if the settings say so. */
   constructor(options: MemberStandbysOptions) {
@@ -40,6 +42,7 @@ export class MemberStandbys {
     const { standby, freeDiskBytesMin, logRetentionMs } = run.settings;
     if (!standby) return;
     const log = sparseLog(options.log, systemClock);
+    const objects = this.#objects;
     const placeOf = (shard: number) => {
       const area = findArea(shard);
       if (area === undefined) throw new Error(`Shard ${shard} is not known`);
@@ -52,7 +55,7 @@ export class MemberStandbys {
         const { area, place } = placeOf(shard);
         const hasLog = area === "messaging";
         const kept = { freeDiskBytesMin, logRetentionMs: hasLog ? logRetentionMs : undefined };
-        return FollowedShard.open({ shard, place, branch, store, log, ...kept });
+        return FollowedShard.open({ shard, place, branch, store, objects, log, ...kept });
       },
       async forget(shard) {
         const { directory } = placeOf(shard).place;
@@ -77,6 +80,7 @@ export class MemberStandbys {
   /** Resolves when all directories are free. */
   async stop(): Promise<void> {
     await this.#standbys?.stop();
+    await this.#objects.close();
   }
 
   /** What a takeover of a shard would have to read; undefined: it is not followed. */

@@ -25,6 +25,8 @@ export interface NodeMemory {
   readonly shards: Readonly<Record<string, number>>;
   /** The shards that it follows, by their numbers; absent: it follows none. */
   readonly standbys?: Readonly<Record<string, StandbyReport>>;
+  /** Why the snapshots of shards cannot be read from the object store or written to it, by their numbers; absent: they can. */
+  readonly objects?: Readonly<Record<string, string>>;
 }
 
 /** The figures of an area, and the shards of it that the node serves. */

@@ -4,6 +4,7 @@ import type { ClusterView, NodeView, ShardView } from "../../../cluster/log-stor
 import { RECOVERY_TRIES_MAX, RENEWAL_PERIOD_MS } from "../../../cluster/node/bounds.ts";
 import { canRead, isFree } from "../../../cluster/node/placement.ts";
 import { PostgresLogStore } from "../../../cluster/postgres/postgres-log-store.ts";
+import type { SqlSession, Statement } from "../../../cluster/postgres/session.ts";
 import { systemClock } from "../../../kernel/clock.ts";
 import { printMegabytes } from "../../cli/progress.ts";
 import { findShard } from "../administer/find-shard.ts";
@@ -29,6 +30,8 @@ export interface ClusterStatus {
   readonly cluster: string;
   /** Databases, indexes and users that were made at run time. */
   readonly madeTenants: number;
+  /** The address of the object store that snapshots go to; null: they go into PostgreSQL. */
+  readonly files: string | null;
   readonly nodes: readonly {
     readonly name: string;
     readonly state: NodeState;
@@ -61,6 +64,8 @@ export interface ClusterStatus {
       readonly missingBytes: number;
       readonly missingSeconds: number;
     }[];
+    /** Why its owner cannot read its snapshot from the object store, or write the next one; null: it can, or has no need to. */
+    readonly objectTrouble: string | null;
     /** The newest format of its owners: only nodes that read it may claim the shard. */
     readonly format: number;
   }[];
@@ -71,6 +76,16 @@ export interface ClusterStatus {
 /** A node that lives renews between two looks. */
 const LOOK_AGAIN_MS = 2 * RENEWAL_PERIOD_MS;
 
+const FILES: Statement = {
+  name: "larder-files-status",
+  text: "SELECT to_jsonb(c) ->> 'files' AS files FROM larder.cluster c",
+};
+
+async function readFiles(session: SqlSession): Promise<string | undefined> {
+  const [row] = (await session.run<{ files: string | null }>(FILES, [])).rows;
+  return row?.files ?? undefined;
+}
+
 /** Looks twice. Throws a `StartRefusal`. */
 export async function readClusterStatus(plan: ConnectionPlan, place: string): Promise<ClusterStatus> {
   return withSession(plan, place, async (session) => {
@@ -80,7 +95,7 @@ export async function readClusterStatus(plan: ConnectionPlan, place: string): Pr
     await new Promise<void>((resolve) => systemClock.after(LOOK_AGAIN_MS, resolve));
     const last = await store.watch();
     const made = await readMadeTenants(session, facts.version);
-    return statusOf(facts, { first, last, memory: await readMemory(session), made });
+    return statusOf(facts, { first, last, memory: await readMemory(session), made, files: await readFiles(session) });
   });
 }
 
@@ -90,12 +105,13 @@ export interface Looks {
   /** The reports of the nodes by their lives. */
   readonly memory: ReadonlyMap<string, NodeMemory>;
   readonly made: MadeTenants;
+  readonly files?: string | undefined;
 }
 
 /** The status by two looks at the cluster, LOOK_AGAIN_MS apart. */
 export function statusOf(
   facts: Pick<ClusterFacts, "id" | "shards">,
-  { first, last, memory, made }: Looks,
+  { first, last, memory, made, files }: Looks,
 ): ClusterStatus {
   const beats = new Map(first.nodes.map(({ life, beat }) => [life, beat]));
   const stateOf = ({ life, beat, isDead }: NodeView): NodeState => {
@@ -105,6 +121,7 @@ export function statusOf(
   return {
     cluster: facts.id,
     madeTenants: made.count,
+    files: files ?? null,
     nodes: last.nodes.map((node) => {
       const { url, cluster } = parseNodeAddress(node.address);
       const clusterAddress = cluster === undefined ? null : printClusterAddress(cluster);
@@ -125,6 +142,7 @@ export function statusOf(
         if (report === undefined || stateOf(node) !== "alive" || node.life === shard.owner) return [];
         return [{ node: node.name, missingBytes: report.bytes, missingSeconds: report.seconds }];
       }),
+      objectTrouble: memory.get(shard.owner ?? "")?.objects?.[shard.shard] ?? null,
       format: shard.writerFormat,
     })),
     // A silent node takes over nothing.
@@ -150,7 +168,7 @@ export function isWhole({ nodes, shards }: ClusterStatus): boolean {
 }
 
 /** The lines for people. */
-export function printStatus({ cluster, madeTenants, nodes, shards, losses }: ClusterStatus): readonly string[] {
+export function printStatus({ cluster, madeTenants, files, nodes, shards, losses }: ClusterStatus): readonly string[] {
   // Without a key anywhere, nobody makes tenants at run time.
   const hasKey = madeTenants > 0 || nodes.some(({ state, tenants }) => state === "alive" && tenants !== "without key");
   // Everybody reads everything, except while nodes are upgraded to a version with another format.
@@ -159,6 +177,7 @@ export function printStatus({ cluster, madeTenants, nodes, shards, losses }: Clu
   return [
     `cluster ${cluster}`,
     ...(madeTenants === 0 ? [] : [`databases, indexes and users made at run time: ${madeTenants}`]),
+    ...(files === null ? [] : [`snapshots go to ${files}`]),
     ...nodes.map(({ name, state, isDrained, tenants, address, clusterAddress, ownerName, format }) => {
       const facts = [state, ...(isDrained ? ["drained"] : []), address];
       if (clusterAddress !== null) facts.push(`cluster address ${clusterAddress}`);
@@ -170,12 +189,14 @@ export function printStatus({ cluster, madeTenants, nodes, shards, losses }: Clu
       return `node ${name}: ${facts.join(", ")}`;
     }),
     ...(nodes.length === 0 ? ["no node has started yet"] : []),
-    ...shards.map(({ shard, area, state, owner, epoch, tries, format, standbys }) => {
+    ...shards.map(({ shard, area, state, owner, epoch, tries, format, standbys, objectTrouble }) => {
       const who =
         owner === null ? "" : state === "owned" || state === "claimed" ? ` by ${owner}` : `, last by ${owner}`;
       const facts = [`epoch ${epoch}`, ...(tries > 0 ? [`${tries} claims without a recovery`] : [])];
       if (isMixed) facts.push(`format ${format}`);
       facts.push(...standbys.map(printStandby));
+      if (objectTrouble !== null)
+        facts.push(`${tries > 0 ? "waits for its snapshot" : "the next snapshot fails"}: ${objectTrouble}`);
       return `shard ${shard} (${area}): ${state}${who}, ${facts.join(", ")}${remedyOf({ shard, state, owner })}`;
     }),
     ...losses.map(printLoss),

@@ -22,8 +22,8 @@ import { raiseVersion } from "../../tenants/tenant-table.ts";
 import { assertNoneOlder, OLDER_NODES, printNodes } from "../living-nodes.ts";
 import { type ClusterPlace, changeAtOnce, type Transaction } from "../transaction.ts";
 
-/** The version of the tables whose nodes know that a tenant moves. */
-const MOVES_SINCE = 6;
+/** The version of the tables whose nodes know that a tenant of the area moves. */
+const MOVES_SINCE: Readonly<Record<AreaName, number>> = { store: 6, vector: 6, messaging: 7 };
 /** SQLSTATE `insufficient_privilege`. */
 const NO_PERMISSION = "42501";
 
@@ -90,7 +90,7 @@ export async function beginMove(place: ClusterPlace, move: Move): Promise<MoveSt
       return { kind: "cancelled", version, to };
     }
     if (to === null && row.shard === shard) return { kind: "there", left: left ?? undefined };
-    await assertNodes(transaction);
+    await assertNodes(transaction, area);
     if (row.shard === shard) {
       await transaction.rows(FREEZE, [area, name, shard, version]);
       return { kind: "switched", version };
@@ -179,8 +179,8 @@ async function assertShard(transaction: Transaction, { area, shard }: Move, from
     );
 }
 
-async function assertNodes(transaction: Transaction): Promise<void> {
-  assertNoneOlder(await transaction.rows<{ name: string }>(OLDER_NODES, [MOVES_SINCE]));
+async function assertNodes(transaction: Transaction, area: AreaName): Promise<void> {
+  assertNoneOlder(await transaction.rows<{ name: string }>(OLDER_NODES, [MOVES_SINCE[area]]));
   const keyless = (await transaction.rows<{ name: string }>(KEYLESS)).map(({ name }) => name);
   if (keyless.length > 0)
     throw new StartRefusal(

@@ -211,6 +211,8 @@ async function copyShard(staging: string, { place, move, from, frozen }: Copy): 
 const SHARD = `SELECT epoch::float8 AS epoch, is_held AS held,
     EXISTS (SELECT 1 FROM larder.node n WHERE n.life = s.owner AND NOT n.is_dead) AS owned
   FROM larder.shard s WHERE id = $1::int`;
+/** A snapshot in an object store is not that of the shard any more. */
+const FORGET_OBJECT = "UPDATE larder.shard SET snapshot_address = NULL, snapshot_object = NULL WHERE id = $1::int";
 const REMOVE_LOG = "DELETE FROM larder.log WHERE shard = $1::int";
 
 interface ShardRow {
@@ -258,6 +260,7 @@ async function writeShard(
   return async () => {
     const now = await readFree(transaction, `${SHARD} FOR UPDATE`, shard);
     if (now.epoch !== before.epoch) throw otherCommand;
+    await transaction.rows(FORGET_OBJECT, [shard]);
     await files.finish();
   };
 }
