@@ -6,13 +6,13 @@ import { ReplyBudget } from "../reply/budget.ts";
 import { nilArray, type Reply } from "../reply/reply.ts";
 import { aggregate } from "../search/aggregation/aggregate.ts";
 import { parseAggregations } from "../search/aggregation/parse.ts";
-import type { Spend } from "../search/index/index-reader.ts";
 import { compileTokenPattern } from "../search/index/token-pattern.ts";
-import { indexRebuilding, searchTooLong } from "../search/index-errors.ts";
+import { indexRebuilding } from "../search/index-errors.ts";
 import { makeFilterParser } from "../search/query/filter-parser.ts";
 import { readQueryOptions } from "../search/query/options.ts";
 import { countMatches, findHits, matchingDocuments } from "../search/query/search.ts";
 import { contentInUnit } from "../search/search-errors.ts";
+import { atOnce, SearchSteps, type Spend } from "../search/slices.ts";
 import { analyzerFor } from "../search/text/analyzer.ts";
 import type { LiveIndex } from "../search/upkeep/live-index.ts";
 import { contentPrinter } from "./search-content.ts";
@@ -33,7 +33,7 @@ export function queryDocuments(call: Call): Reply {
   if (!isWithoutContent && call.isPartOfUnit) throw contentInUnit;
   const filter = parseFilter(arg(2), definition);
   call.database.search.prepare(live);
-  const hits = findHits(live.index, filter, { ranking, offset, limit, spend: stepLimit() });
+  const hits = atOnce(findHits(live.index, filter, { ranking, offset, limit, spend: stepLimit() }));
   const print = isWithoutContent ? undefined : contentPrinter({ definition, options, filter, nowMs: call.nowMs });
   const budget = new ReplyBudget();
   const replies: Reply[] = [];
@@ -56,7 +56,7 @@ export function countDocuments(call: Call): Reply {
   if (live === undefined) return NO_SUCH_INDEX;
   const filter = parseFilter(call.arg(2), live.value.definition);
   call.database.search.prepare(live);
-  return countMatches(live.index, filter, stepLimit());
+  return atOnce(countMatches(live.index, filter, stepLimit()));
 }
 
 export function aggregateDocuments(call: Call): Reply {
@@ -67,7 +67,8 @@ export function aggregateDocuments(call: Call): Reply {
   const aggregations = parseAggregations(call.arg(3), definition);
   call.database.search.prepare(live);
   const spend = stepLimit();
-  return aggregate(live.index, matchingDocuments(live.index, filter, spend), { aggregations, spend });
+  const documents = atOnce(matchingDocuments(live.index, filter, spend));
+  return atOnce(aggregate(live.index, documents, { aggregations, spend }));
 }
 
 /** The index that a command searches, or undefined if it does not exist. Throws if the caller may not read its keys. */
@@ -84,9 +85,5 @@ function findSearched(call: Call): LiveIndex | undefined {
 }
 
 function stepLimit(): Spend {
-  let left = STEPS_MAX;
-  return (steps) => {
-    left -= steps;
-    if (left < 0) throw searchTooLong(STEPS_MAX);
-  };
+  return new SearchSteps({ stepsMax: STEPS_MAX, sliceSteps: STEPS_MAX }).spend;
 }
