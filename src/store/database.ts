@@ -75,6 +75,7 @@ import { Quota } from "./session/quota.ts";
 import { RequestWaits } from "./session/request-waits.ts";
 import type { Session } from "./session/session.ts";
 import { Sessions } from "./session/sessions.ts";
+import { type PausedRun, SlicedRuns } from "./session/sliced-runs.ts";
 import type { StoreContext } from "./session/store-context.ts";
 import { type QueuedCommand, sizeRefusalOf } from "./session/transaction.ts";
 import { UnitFrames } from "./session/unit-frames.ts";
@@ -88,9 +89,6 @@ const TRANSACTION = findCommand("EXEC")?.number ?? NO_COMMAND;
  * one unit of work. They are timed by the wall clock, so it is more than once.
  */
 const SCRIPT_LIMITS_PER_TRANSACTION = 3;
-
-/** Runs before all other waiting work of its tenant, because it came first. */
-const HEAVY_AND_FIRST = { isHeavy: true, isFirst: true } as const;
 
 const ordinaryCommands = commands.filter(({ isCompatOnly }) => !isCompatOnly);
 
@@ -119,6 +117,8 @@ export class Database implements SessionHost {
   readonly observers: KeyObservers;
   /** The search indexes. */
   readonly search: SearchUpkeep;
+  /** Commands that run in slices. */
+  readonly sliced: SlicedRuns;
   /** Clients that cache keys. */
   readonly tracking: Tracking;
   /** Requests that must wait before they run. */
@@ -144,6 +144,7 @@ export class Database implements SessionHost {
     begin: () => this.#begin(),
     beginAtSameTime: () => this.#beginAtSameTime(),
     printOne: (caller, request, printer) => this.#printOne(caller, request, printer),
+    printLater: (printer) => this.#printLater(printer),
   };
   /** Scripts, and the libraries of functions. */
   readonly scripts: Scripts;
@@ -187,6 +188,11 @@ export class Database implements SessionHost {
     this.search = new SearchUpkeep(this.keyspace, this.observers);
     const { keyspace, search } = this;
     this.#eviction = new Eviction({ keyspace, clock: clock.real, random, evicted: (key) => search.remove(key) });
+    this.sliced = new SlicedRuns({
+      turn: this.turn,
+      keyspace: this.keyspace,
+      runSlice: (paused) => this.#runSlice(paused),
+    });
     this.waits = new RequestWaits(this, { findCommand, numberOf });
     this.waiters = new Waiters({
       keyspace: this.keyspace,
@@ -211,19 +217,30 @@ export class Database implements SessionHost {
   ): Printed | Promise<Printed> {
     // A closure only if it must wait: it costs a hundredth of a short command.
     if (!this.waits.areLikely || !this.waits.mustWait(request)) return this.#printUnit(caller, request, printer);
-    return this.turn.next(HEAVY_AND_FIRST).then(() => this.printCommand(caller, request, printer));
+    return this.waits.next().then(() => this.printCommand(caller, request, printer));
   }
 
   /** As `printCommand`, with a long value that is not a string. */
   printWithValue<P>(caller: Caller, { words, value }: RequestWithValue, printer: ReplyPrinter<P>): P | Promise<P> {
     const print = (): P | Promise<P> => this.#printUnit(caller, words, printer);
     const run = (): P | Promise<P> => this.#call.value.during(value, print);
-    return this.waits.areLikely && this.waits.mustWait(words) ? this.turn.next(HEAVY_AND_FIRST).then(run) : run();
+    return this.waits.areLikely && this.waits.mustWait(words) ? this.waits.next().then(run) : run();
   }
 
   #printUnit<P>(caller: Caller, request: CommandRequest, printer: ReplyPrinter<P>): P | Promise<P> {
     this.#begin();
-    return this.#whenSafe(this.#printOne(caller, request, printer));
+    const printed = this.#printOne(caller, request, printer);
+    return printed === undefined ? this.#printLater(printer) : this.#whenSafe(printed);
+  }
+
+  /** Prints the reply of the command that runs in slices, when it has one. */
+  #printLater<P>(printer: ReplyPrinter<P>): Promise<P> {
+    return new Promise((resolve, fail) => {
+      this.sliced.whenDone({
+        take: (reply) => resolve(this.#whenSafe(this.#printRead(reply, printer))),
+        fail,
+      });
+    });
   }
 
   /** As `command`, for callers that wait for the journal themselves: the reply may leave when its end is safe. */
@@ -291,7 +308,8 @@ export class Database implements SessionHost {
     print: (replies: readonly Reply[]) => Printed,
   ): Printed | Promise<Printed> {
     const run = (): Printed | Promise<Printed> => this.#whenSafe(this.#runTransaction(caller, requests, print));
-    return this.turn.mustWaitFor(TRANSACTION) ? this.turn.next(HEAVY_AND_FIRST).then(run) : run();
+    const mustWait = this.sliced.isUnderWay || this.turn.mustWaitFor(TRANSACTION);
+    return mustWait ? this.waits.next().then(run) : run();
   }
 
   #runTransaction<Printed>(
@@ -392,6 +410,8 @@ export class Database implements SessionHost {
 
   /** Removes expired keys and fields within a short time limit. Returns how many it removed. */
   sweepExpired(): number {
+    // The next cycle comes soon.
+    if (this.sliced.isUnderWay) return 0;
     this.activity.sample(this.context.clock.real.monotonicMs());
     this.tracking.sweep();
     this.#begin();
@@ -427,6 +447,7 @@ export class Database implements SessionHost {
 
   /** Removes all keys, and the state beside them, as a unit of its own. */
   reset(): void {
+    this.sliced.end();
     this.#begin();
     clearKeyspace(this.keyspace);
     flushLibraries(this);
@@ -495,6 +516,7 @@ export class Database implements SessionHost {
     this.pubsub.dropAll();
     this.scripts.closeStates();
     this.waiters.endAll(errorReply(databaseDropped));
+    this.sliced.end(errorReply(databaseDropped));
     this.sessions.killAll();
   }
 
@@ -591,6 +613,7 @@ export class Database implements SessionHost {
 
   #beginAtSameTime(): void {
     this.context.assertSound();
+    this.sliced.beginUnit();
     // Asked once: a shard may be resumed within a unit, whose expired keys are hidden and not removed until its end.
     const { journal } = this.context;
     this.journalRefusal = journal.refusalOf === undefined ? journal.refusal : journal.refusalOf(this);
@@ -625,14 +648,16 @@ export class Database implements SessionHost {
   /** Runs one command and ends its unit of work. */
   #executeOne(caller: Caller, request: CommandRequest): Reply {
     const command = this.#findRunnable(caller, request);
+    this.sliced.mayPause = caller.waiting !== undefined;
     const reply = command instanceof CommandError ? this.#answerError(command) : this.#run(caller, command, request);
     this.#commit();
     return reply;
   }
 
-  /** Runs one command, ends its unit of work and prints its reply. keeps (4) */
-  #printOne<Printed>(caller: Caller, request: CommandRequest, printer: ReplyPrinter<Printed>): Printed {
+  /** Runs one command, ends its unit of work and prints its reply; undefined: that comes later. keeps (4) */
+  #printOne<Printed>(caller: Caller, request: CommandRequest, printer: ReplyPrinter<Printed>): Printed | undefined {
     const command = this.#findRunnable(caller, request);
+    this.sliced.mayPause = true;
     const isRefused = command instanceof CommandError;
     if (!isRefused && command.mayChange && mayNotFit(this.keyspace, { command, words: request }, printer.bytesMax)) {
       const run = (): Reply => this.#run(caller, command, request);
@@ -643,6 +668,11 @@ export class Database implements SessionHost {
     const reply = isRefused ? this.#answerError(command) : this.#run(caller, command, request);
     this.#commit();
     if (isRefused || command.mayChange) return printer.printDone(reply);
+    return reply === later ? undefined : this.#printRead(reply, printer);
+  }
+
+  /** Prints the reply of a command that has changed nothing. */
+  #printRead<Printed>(reply: Reply, printer: ReplyPrinter<Printed>): Printed {
     try {
       return printer.print(reply);
     } catch (error) {
@@ -748,14 +778,16 @@ export class Database implements SessionHost {
       if (error instanceof StoppedUnit && this.#atomic.isRunning && !this.#atomic.isAlone) throw error;
       reply = this.#answerError(error);
     }
-    if (search.isBehind) search.catchUp();
+    // A search in slices goes on.
+    if (search.isBehind && !this.sliced.isUnderWay) search.catchUp();
     if (isTimed || slowRuns.mustLook(command, request, reply)) {
       const tookMs = (isTimed ? this.context.clock.real.monotonicMs() : this.context.clock.nowMs()) - startMs;
       if (isTimed) counts.addTime(tookMs);
       // The commands of a script have read the clock too.
       this.#lookedAtMs = Math.max(this.#lookedAtMs, lookedAtMs + tookMs);
       // A blocked command is recorded when it has its reply.
-      if (reply === later && caller.waiting !== undefined) this.waiters.noteTime(caller.waiting, tookMs);
+      if (reply === later && this.sliced.isUnderWay) this.sliced.noteTime(tookMs);
+      else if (reply === later && caller.waiting !== undefined) this.waiters.noteTime(caller.waiting, tookMs);
       else if (tookMs >= slowRuns.thresholdMs)
         noteSlow(this, { command, caller, words: this.#call.value.wordsWith(command, request), tookMs });
     }
@@ -765,6 +797,34 @@ export class Database implements SessionHost {
       const words = command.shownWords?.(request) ?? this.#call.value.wordsWith(command, request);
       this.monitors.notify({ words, address: caller.address, nowMs: this.keyspace.nowMs });
     }
+    return reply;
+  }
+
+  /** Runs a slice of a command as a unit of work, with the time of its first one. Returns the reply after the last one. */
+  #runSlice({ run, work, nowMs, time, leavesKeysUntouched }: PausedRun): Reply | undefined {
+    const { keyspace } = this;
+    const clock = this.context.clock.real;
+    const startMs = clock.monotonicMs();
+    this.#begin();
+    keyspace.nowMs = nowMs;
+    keyspace.notifiesMisses = run.command.notifiesMisses;
+    keyspace.isLeftUntouched = leavesKeysUntouched;
+    this.turn.begin(run.command.number, run.command.fullName);
+    let reply: Reply | undefined;
+    try {
+      const slice = work.next();
+      if (slice.done === true) reply = slice.value;
+    } catch (error) {
+      if (!(error instanceof CommandError)) {
+        this.context.reportBug(error);
+        throw error;
+      }
+      reply = errorReply(error);
+    }
+    keyspace.isLeftUntouched = false;
+    time.servingMs += clock.monotonicMs() - startMs;
+    if (reply !== undefined) noteUnblocked(this, { run, reply, time });
+    this.#commit();
     return reply;
   }
 

@@ -63,6 +63,7 @@ export interface Denied {
   readonly object: string;
 }
 
+export const databaseReset = new CommandError("ERR the database was emptied while the command ran");
 export const databaseDropped = new CommandError("ERR the database was deleted");
 export const emptyCommand = new CommandError("ERR empty command");
 export const syntaxError = new CommandError("ERR syntax error");

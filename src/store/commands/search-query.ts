@@ -1,4 +1,5 @@
 /** SEARCH.QUERY, SEARCH.COUNT and SEARCH.AGGREGATE. */
+import { assert } from "../../kernel/assert.ts";
 import type { Bytes } from "../../kernel/bytes.ts";
 import type { Call } from "../command.ts";
 import { noPermissionFor } from "../errors.ts";
@@ -12,15 +13,16 @@ import { makeFilterParser } from "../search/query/filter-parser.ts";
 import { readQueryOptions } from "../search/query/options.ts";
 import { countMatches, findHits, matchingDocuments } from "../search/query/search.ts";
 import { contentInUnit } from "../search/search-errors.ts";
-import { atOnce, SearchSteps, type Spend } from "../search/slices.ts";
+import type { InSlices, SearchSteps } from "../search/slices.ts";
 import { analyzerFor } from "../search/text/analyzer.ts";
 import type { LiveIndex } from "../search/upkeep/live-index.ts";
+import { valueBytesOf } from "../values/table.ts";
 import { contentPrinter } from "./search-content.ts";
 
 const parseFilter = makeFilterParser({ analyzerFor, compilePattern: compileTokenPattern });
 
-/** About a second. */
-const STEPS_MAX = 100_000_000;
+/** Steps for each hit that is printed, and for each byte of it. */
+const STEPS_OF_A_HIT = 50;
 const NO_SUCH_INDEX = -1;
 
 export function queryDocuments(call: Call): Reply {
@@ -32,31 +34,34 @@ export function queryDocuments(call: Call): Reply {
   const { limit, offset, ranking, isWithoutContent } = options;
   if (!isWithoutContent && call.isPartOfUnit) throw contentInUnit;
   const filter = parseFilter(arg(2), definition);
-  call.database.search.prepare(live);
-  const hits = atOnce(findHits(live.index, filter, { ranking, offset, limit, spend: stepLimit() }));
-  const print = isWithoutContent ? undefined : contentPrinter({ definition, options, filter, nowMs: call.nowMs });
-  const budget = new ReplyBudget();
-  const replies: Reply[] = [];
-  for (const { document, score } of hits) {
-    const key = live.index.keyOf(document);
-    budget.take(key.length + score.length);
-    const scoreReply: Reply = { kind: "double", value: Number(score), text: score };
-    if (print === undefined) {
-      replies.push([key, scoreReply]);
-      continue;
+  const { nowMs } = call;
+  return searched(call, live, function* ({ spend, spendBeside }) {
+    const hits = yield* findHits(live.index, filter, { ranking, offset, limit, spend });
+    const print = isWithoutContent ? undefined : contentPrinter({ definition, options, filter, nowMs });
+    const budget = new ReplyBudget();
+    const replies: Reply[] = [];
+    for (const { document, score } of hits) {
+      const key = live.index.keyOf(document);
+      budget.take(key.length + score.length);
+      const scoreReply: Reply = { kind: "double", value: Number(score), text: score };
+      if (print === undefined) {
+        replies.push([key, scoreReply]);
+        continue;
+      }
+      const value = keyspace.find(key);
+      if (value === undefined) continue;
+      replies.push([key, scoreReply, print(value, budget)]);
+      if (spendBeside(STEPS_OF_A_HIT + valueBytesOf(value))) yield;
     }
-    const value = keyspace.find(key);
-    if (value !== undefined) replies.push([key, scoreReply, print(value, budget)]);
-  }
-  return replies;
+    return replies;
+  });
 }
 
 export function countDocuments(call: Call): Reply {
   const live = findSearched(call);
   if (live === undefined) return NO_SUCH_INDEX;
   const filter = parseFilter(call.arg(2), live.value.definition);
-  call.database.search.prepare(live);
-  return atOnce(countMatches(live.index, filter, stepLimit()));
+  return searched(call, live, ({ spend }) => countMatches(live.index, filter, spend));
 }
 
 export function aggregateDocuments(call: Call): Reply {
@@ -65,10 +70,21 @@ export function aggregateDocuments(call: Call): Reply {
   const { definition } = live.value;
   const filter = parseFilter(call.arg(2), definition);
   const aggregations = parseAggregations(call.arg(3), definition);
-  call.database.search.prepare(live);
-  const spend = stepLimit();
-  const documents = atOnce(matchingDocuments(live.index, filter, spend));
-  return atOnce(aggregate(live.index, documents, { aggregations, spend }));
+  return searched(call, live, function* ({ spend }) {
+    const documents = yield* matchingDocuments(live.index, filter, spend);
+    return yield* aggregate(live.index, documents, { aggregations, spend });
+  });
+}
+
+/** The reply of a search, in slices, once its index is right. */
+function searched(call: Call, live: LiveIndex, search: (steps: SearchSteps) => InSlices<Reply>): Reply {
+  return call.database.sliced.run(call, function* (steps) {
+    if (live.mustPrepare) yield* live.prepare(steps.spendBeside);
+    const { changeCount } = live;
+    const reply = yield* search(steps);
+    assert(live.changeCount === changeCount, "an index does not change during a search");
+    return reply;
+  });
 }
 
 /** The index that a command searches, or undefined if it does not exist. Throws if the caller may not read its keys. */
@@ -82,8 +98,4 @@ function findSearched(call: Call): LiveIndex | undefined {
   // Outside of units the request has waited (session/request-waits.ts).
   if (live.isRebuilding) throw indexRebuilding(found.name);
   return live;
-}
-
-function stepLimit(): Spend {
-  return new SearchSteps({ stepsMax: STEPS_MAX, sliceSteps: STEPS_MAX }).spend;
 }

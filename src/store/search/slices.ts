@@ -1,14 +1,14 @@
 /**
  * Searches in slices. A part of a search that may take long is a generator; it
  * yields when the slice is over, and continues in the next one. Between slices
- * the index does not change (`session/sliced-run.ts`).
+ * the index does not change (`session/sliced-runs.ts`).
  *
  * (1) Every part makes progress before it yields, so a search ends with slices of
  *     any length, and its result does not depend on them.
  * (2) Loops over documents that are called for each document are no generators:
  *     they return `PAUSED` (query/cursors/cursor.ts), and whoever calls them yields.
  */
-import { searchTooLong } from "./index-errors.ts";
+import type { CommandError } from "../errors.ts";
 
 /** Work that yields at the end of each slice. */
 export type InSlices<Result> = Generator<undefined, Result, undefined>;
@@ -27,33 +27,44 @@ export function atOnce<Result>(work: InSlices<Result>): Result {
  */
 export type Spend = (steps: number) => boolean;
 
+export interface StepLimits {
+  readonly stepsMax: number;
+  readonly sliceSteps: number;
+  /** The error above `stepsMax`. */
+  readonly tooLong: (stepsMax: number) => CommandError;
+}
+
 /** The steps of one search. */
 export class SearchSteps {
-  readonly #stepsMax: number;
-  readonly #sliceSteps: number;
+  readonly #limits: StepLimits;
   #left: number;
   #sliceLeft: number;
 
-  constructor({ stepsMax, sliceSteps }: { readonly stepsMax: number; readonly sliceSteps: number }) {
-    this.#stepsMax = stepsMax;
-    this.#sliceSteps = sliceSteps;
-    this.#left = stepsMax;
-    this.#sliceLeft = sliceSteps;
+  constructor(limits: StepLimits) {
+    this.#limits = limits;
+    this.#left = limits.stepsMax;
+    this.#sliceLeft = limits.sliceSteps;
+  }
+
+  /** Below 0: the limit is exceeded. */
+  get left(): number {
+    return this.#left;
   }
 
   readonly spend: Spend = (steps) => {
     this.#left -= steps;
-    if (this.#left < 0) throw searchTooLong(this.#stepsMax);
-    return this.prepare(steps);
+    if (this.#left < 0) throw this.#limits.tooLong(this.#limits.stepsMax);
+    this.#sliceLeft -= steps;
+    return this.#sliceLeft <= 0;
   };
 
-  /** Counts work that bringing the index up to date takes, which is of the slice, but not of the limit. */
-  readonly prepare: Spend = (steps) => {
+  /** Counts work before and after the search itself, which is of the slice, but not of the limit. */
+  readonly spendBeside: Spend = (steps) => {
     this.#sliceLeft -= steps;
     return this.#sliceLeft <= 0;
   };
 
   beginSlice(): void {
-    this.#sliceLeft = this.#sliceSteps;
+    this.#sliceLeft = this.#limits.sliceSteps;
   }
 }

@@ -1,0 +1,186 @@
+/**
+ * Commands that run in slices, between which other tenants have their turn: the
+ * searches of a database (search/slices.ts). A command that ends within its first
+ * slice, as nearly all do, runs like any other.
+ *
+ * (1) While one is under way, its database runs nothing else: the next slice is
+ *     always the first waiting unit of its tenant, so all requests wait behind it
+ *     in their order. Requests that come past their turn ask `RequestWaits`; sweeps
+ *     and slices of indexing ask `isUnderWay`.
+ * (2) Each slice is a unit of work with a frame of its own, and all have the time
+ *     of the first one: so the command sees the keyspace as it was then, and its
+ *     reply is the one that it would have had in one piece.
+ * (3) In transactions and scripts, and for callers that cannot wait, a command runs
+ *     in one piece. The searches of a unit have a limit of steps together, since
+ *     the unit holds the thread.
+ * (4) A command whose caller has left ends before its next slice.
+ */
+import type { NextOptions, Tenant } from "../../kernel/turns.ts";
+import type { Call } from "../command.ts";
+import { databaseReset } from "../errors.ts";
+import type { Keyspace } from "../keyspace.ts";
+import { errorReply, later, type Reply } from "../reply/reply.ts";
+import { searchesOfUnitTooLong, searchTooLong } from "../search/index-errors.ts";
+import { atOnce, type InSlices, SearchSteps } from "../search/slices.ts";
+import type { BlockedRun, ReplyTaker } from "./waiters.ts";
+
+/** The most steps of a command: about a second. */
+const STEPS_MAX = 100_000_000;
+/** The most steps of all searches in a transaction or a script together: about 50 ms. */
+const UNIT_STEPS_MAX = 5_000_000;
+/** A slice takes about 1 ms, and 4 ms for patterns, whose steps are the slowest. */
+const SLICE_STEPS = 100_000;
+
+/** Before all other waiting work of the tenant: keeps (1). */
+const FIRST: NextOptions = { isFirst: true };
+
+/** The database, as far as its sliced commands need it. */
+export interface SlicedHost {
+  readonly turn: Tenant;
+  readonly keyspace: Keyspace;
+  /** Runs a slice as a unit of work. Returns the reply if it was the last one. */
+  runSlice(paused: PausedRun): Reply | undefined;
+}
+
+/** Takes the reply, after the unit of work that made it. `fail` takes a bug. */
+export interface LateTaker extends ReplyTaker {
+  fail?(error: unknown): void;
+}
+
+export interface PausedRun {
+  readonly run: BlockedRun & { readonly caller: Call["caller"]; readonly command: Call["command"] };
+  readonly work: InSlices<Reply>;
+  readonly steps: SearchSteps;
+  /** Of the first slice. */
+  readonly nowMs: number;
+  readonly leavesKeysUntouched: boolean;
+  readonly time: { untilBlockedMs: number; servingMs: number };
+  taker: LateTaker | undefined;
+}
+
+export interface SlicedLimits {
+  readonly stepsMax: number;
+  readonly unitStepsMax: number;
+  readonly sliceSteps: number;
+}
+
+export class SlicedRuns {
+  /** Of the running unit of work. `unitStepsLeft`: see (3); `mayPause`: its caller can wait. */
+  unitStepsLeft = 0;
+  mayPause = false;
+  /** Tests set others. */
+  limits: SlicedLimits = { stepsMax: STEPS_MAX, unitStepsMax: UNIT_STEPS_MAX, sliceSteps: SLICE_STEPS };
+  readonly #host: SlicedHost;
+  #paused: PausedRun | undefined;
+
+  constructor(host: SlicedHost) {
+    this.#host = host;
+  }
+
+  get isUnderWay(): boolean {
+    return this.#paused !== undefined;
+  }
+
+  /** A unit of work begins. */
+  beginUnit(): void {
+    this.unitStepsLeft = this.limits.unitStepsMax;
+  }
+
+  /** Whether this client gets its reply from here. */
+  isFor(taker: ReplyTaker): boolean {
+    return this.#paused?.taker === taker;
+  }
+
+  /** Runs the first slice of a command, which is all of it in most cases. Else the reply follows later. */
+  run(call: Call, work: (steps: SearchSteps) => InSlices<Reply>): Reply {
+    const { stepsMax, sliceSteps } = this.limits;
+    if (call.isPartOfUnit) return this.#runInUnit(work); // keeps (3)
+    const steps = new SearchSteps({
+      stepsMax,
+      sliceSteps: this.mayPause ? sliceSteps : Number.POSITIVE_INFINITY,
+      tooLong: searchTooLong,
+    });
+    const running = work(steps);
+    const first = running.next();
+    if (first.done === true) return first.value;
+    if (!this.mayPause) return atOnce(running);
+    this.#pause(call, running, steps);
+    return later;
+  }
+
+  /** Passes the reply of the paused command to this taker. */
+  whenDone(taker: LateTaker): void {
+    if (this.#paused !== undefined) this.#paused.taker = taker;
+  }
+
+  /** The client has left. keeps (4) */
+  leave(taker: ReplyTaker): void {
+    if (this.isFor(taker)) this.#paused = undefined;
+  }
+
+  /** Ends the paused command with a reply: its database loses its keys. */
+  end(reply: Reply = errorReply(databaseReset)): void {
+    const paused = this.#paused;
+    this.#paused = undefined;
+    paused?.taker?.take(reply);
+  }
+
+  #runInUnit(work: (steps: SearchSteps) => InSlices<Reply>): Reply {
+    const { unitStepsMax } = this.limits;
+    const steps = new SearchSteps({
+      stepsMax: this.unitStepsLeft,
+      sliceSteps: Number.POSITIVE_INFINITY,
+      tooLong: () => searchesOfUnitTooLong(unitStepsMax),
+    });
+    try {
+      return atOnce(work(steps));
+    } finally {
+      this.unitStepsLeft = Math.max(0, steps.left);
+    }
+  }
+
+  #pause(call: Call, work: InSlices<Reply>, steps: SearchSteps): void {
+    const { keyspace } = this.#host;
+    const { command, caller } = call;
+    const paused: PausedRun = {
+      run: { command, caller, words: call.argsFrom(0) },
+      work,
+      steps,
+      nowMs: keyspace.nowMs,
+      leavesKeysUntouched: keyspace.isLeftUntouched,
+      time: { untilBlockedMs: 0, servingMs: 0 },
+      taker: caller.waiting,
+    };
+    this.#paused = paused;
+    this.#continueLater(paused);
+  }
+
+  #continueLater(paused: PausedRun): void {
+    this.#host.turn.queue(() => this.#continue(paused), FIRST);
+  }
+
+  #continue(paused: PausedRun): void {
+    if (this.#paused !== paused) return;
+    if (paused.run.caller.hasLeft === true) {
+      this.end(); // keeps (4)
+      return;
+    }
+    let reply: Reply | undefined;
+    try {
+      paused.steps.beginSlice();
+      reply = this.#host.runSlice(paused);
+    } catch (error) {
+      this.#paused = undefined;
+      if (paused.taker?.fail === undefined) throw error;
+      paused.taker.fail(error);
+      return;
+    }
+    if (reply === undefined) this.#continueLater(paused);
+    else this.end(reply);
+  }
+
+  /** Notes how long the first slice has taken. */
+  noteTime(tookMs: number): void {
+    if (this.#paused !== undefined) this.#paused.time.untilBlockedMs = tookMs;
+  }
+}
