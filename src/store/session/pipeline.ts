@@ -114,7 +114,8 @@ export class Pipeline {
 
   async #runRest(): Promise<void> {
     for (;;) {
-      await this.#running;
+      // It waits in its place: nothing is awaited before.
+      if (this.#running !== undefined) await this.#running;
       this.#running = undefined;
       if (this.#doneCount === this.#requests.length) return;
       await this.#host.turn.next({

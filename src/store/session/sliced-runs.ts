@@ -17,7 +17,7 @@
  */
 import type { NextOptions, Tenant } from "../../kernel/turns.ts";
 import type { Call } from "../command.ts";
-import { databaseReset } from "../errors.ts";
+import { callerHasLeft, databaseReset } from "../errors.ts";
 import type { Keyspace } from "../keyspace.ts";
 import { errorReply, later, type Reply } from "../reply/reply.ts";
 import { searchesOfUnitTooLong, searchTooLong } from "../search/index-errors.ts";
@@ -162,7 +162,7 @@ export class SlicedRuns {
   #continue(paused: PausedRun): void {
     if (this.#paused !== paused) return;
     if (paused.run.caller.hasLeft === true) {
-      this.end(); // keeps (4)
+      this.end(errorReply(callerHasLeft)); // keeps (4)
       return;
     }
     let reply: Reply | undefined;
