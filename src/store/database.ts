@@ -75,7 +75,7 @@ import { Quota } from "./session/quota.ts";
 import { RequestWaits } from "./session/request-waits.ts";
 import type { Session } from "./session/session.ts";
 import { Sessions } from "./session/sessions.ts";
-import { type PausedRun, SlicedRuns } from "./session/sliced-runs.ts";
+import { SlicedRuns } from "./session/sliced-runs.ts";
 import type { StoreContext } from "./session/store-context.ts";
 import { type QueuedCommand, sizeRefusalOf } from "./session/transaction.ts";
 import { UnitFrames } from "./session/unit-frames.ts";
@@ -119,7 +119,6 @@ export class Database implements SessionHost {
   readonly search: SearchUpkeep;
   /** Commands that run in slices. */
   readonly sliced: SlicedRuns;
-  /** Clients that cache keys. */
   readonly tracking: Tracking;
   /** Requests that must wait before they run. */
   readonly waits: RequestWaits;
@@ -188,11 +187,7 @@ export class Database implements SessionHost {
     this.search = new SearchUpkeep(this.keyspace, this.observers);
     const { keyspace, search } = this;
     this.#eviction = new Eviction({ keyspace, clock: clock.real, random, evicted: (key) => search.remove(key) });
-    this.sliced = new SlicedRuns({
-      turn: this.turn,
-      keyspace: this.keyspace,
-      runSlice: (paused) => this.#runSlice(paused),
-    });
+    this.sliced = new SlicedRuns(this, { begin: () => this.#begin(), commit: () => this.#commit() });
     this.waits = new RequestWaits(this, { findCommand, numberOf });
     this.waiters = new Waiters({
       keyspace: this.keyspace,
@@ -235,12 +230,7 @@ export class Database implements SessionHost {
 
   /** Prints the reply of the command that runs in slices, when it has one. */
   #printLater<P>(printer: ReplyPrinter<P>): Promise<P> {
-    return new Promise((resolve, fail) => {
-      this.sliced.whenDone({
-        take: (reply) => resolve(this.#whenSafe(this.#printRead(reply, printer))),
-        fail,
-      });
-    });
+    return this.sliced.whenDone((reply) => this.#whenSafe(this.#printRead(reply, printer)));
   }
 
   /** As `command`, for callers that wait for the journal themselves: the reply may leave when its end is safe. */
@@ -266,10 +256,7 @@ export class Database implements SessionHost {
     return this.#lookedAtMs;
   }
 
-  /**
-   * Runs commands in order, not atomically: each is a unit of its own. An error is the reply at its position. A long
-   * pipeline yields to other tenants now and then.
-   */
+  /** Runs commands in order, each as a unit of its own. An error is the reply at its position. Yields now and then. */
   pipeline(caller: Caller, requests: readonly CommandRequest[]): readonly Reply[] | Promise<readonly Reply[]> {
     const replies: Reply[] = [];
     const take = (reply: Reply): number => {
@@ -410,7 +397,6 @@ export class Database implements SessionHost {
 
   /** Removes expired keys and fields within a short time limit. Returns how many it removed. */
   sweepExpired(): number {
-    // The next cycle comes soon.
     if (this.sliced.isUnderWay) return 0;
     this.activity.sample(this.context.clock.real.monotonicMs());
     this.tracking.sweep();
@@ -520,12 +506,7 @@ export class Database implements SessionHost {
     this.sessions.killAll();
   }
 
-  /**
-   * Checks that a caller may subscribe. The words are those of the command over TCP: `subscribe` and channels,
-   * `psubscribe` and patterns, or `monitor`.
-   *
-   * @throws {CommandError} if it may not.
-   */
+  /** Checks that a caller may subscribe, by the words of the command over TCP. @throws {CommandError} if it may not. */
   checkListening(caller: Caller, words: CommandRequest): void {
     this.#begin();
     if (this.#isDropped) throw databaseDropped;
@@ -572,10 +553,7 @@ export class Database implements SessionHost {
     return subcommandName === undefined ? command : command?.subcommandByName?.get(upperCase(subcommandName));
   }
 
-  /**
-   * Rebuilds all keys from the frames of a snapshot, as a restart would, within the running unit: for DEBUG RELOAD. It
-   * is not journaled, since nothing changes.
-   */
+  /** Rebuilds all keys from frames, as a restart would, within the running unit, unjournaled: for DEBUG RELOAD. */
   reload(): void {
     reloadDatabase(this);
   }
@@ -778,7 +756,6 @@ export class Database implements SessionHost {
       if (error instanceof StoppedUnit && this.#atomic.isRunning && !this.#atomic.isAlone) throw error;
       reply = this.#answerError(error);
     }
-    // A search in slices goes on.
     if (search.isBehind && !this.sliced.isUnderWay) search.catchUp();
     if (isTimed || slowRuns.mustLook(command, request, reply)) {
       const tookMs = (isTimed ? this.context.clock.real.monotonicMs() : this.context.clock.nowMs()) - startMs;
@@ -786,7 +763,7 @@ export class Database implements SessionHost {
       // The commands of a script have read the clock too.
       this.#lookedAtMs = Math.max(this.#lookedAtMs, lookedAtMs + tookMs);
       // A blocked command is recorded when it has its reply.
-      if (reply === later && this.sliced.isUnderWay) this.sliced.noteTime(tookMs);
+      if (this.sliced.isUnderWay) this.sliced.noteTime(tookMs);
       else if (reply === later && caller.waiting !== undefined) this.waiters.noteTime(caller.waiting, tookMs);
       else if (tookMs >= slowRuns.thresholdMs)
         noteSlow(this, { command, caller, words: this.#call.value.wordsWith(command, request), tookMs });
@@ -797,34 +774,6 @@ export class Database implements SessionHost {
       const words = command.shownWords?.(request) ?? this.#call.value.wordsWith(command, request);
       this.monitors.notify({ words, address: caller.address, nowMs: this.keyspace.nowMs });
     }
-    return reply;
-  }
-
-  /** Runs a slice of a command as a unit of work, with the time of its first one. Returns the reply after the last one. */
-  #runSlice({ run, work, nowMs, time, leavesKeysUntouched }: PausedRun): Reply | undefined {
-    const { keyspace } = this;
-    const clock = this.context.clock.real;
-    const startMs = clock.monotonicMs();
-    this.#begin();
-    keyspace.nowMs = nowMs;
-    keyspace.notifiesMisses = run.command.notifiesMisses;
-    keyspace.isLeftUntouched = leavesKeysUntouched;
-    this.turn.begin(run.command.number, run.command.fullName);
-    let reply: Reply | undefined;
-    try {
-      const slice = work.next();
-      if (slice.done === true) reply = slice.value;
-    } catch (error) {
-      if (!(error instanceof CommandError)) {
-        this.context.reportBug(error);
-        throw error;
-      }
-      reply = errorReply(error);
-    }
-    keyspace.isLeftUntouched = false;
-    time.servingMs += clock.monotonicMs() - startMs;
-    if (reply !== undefined) noteUnblocked(this, { run, reply, time });
-    this.#commit();
     return reply;
   }
 

@@ -6,7 +6,7 @@
  * (1) Every part makes progress before it yields, so a search ends with slices of
  *     any length, and its result does not depend on them.
  * (2) Loops over documents that are called for each document are no generators:
- *     they return `PAUSED` (query/cursors/cursor.ts), and whoever calls them yields.
+ *     they return `PAUSED` (query/cursors/cursor.ts), and their callers yield.
  */
 import type { CommandError } from "../errors.ts";
 
@@ -59,10 +59,12 @@ export class SearchSteps {
   };
 
   /** Counts work before and after the search itself, which is of the slice, but not of the limit. */
-  readonly spendBeside: Spend = (steps) => {
-    this.#sliceLeft -= steps;
-    return this.#sliceLeft <= 0;
-  };
+  get spendBeside(): Spend {
+    return (steps) => {
+      this.#sliceLeft -= steps;
+      return this.#sliceLeft <= 0;
+    };
+  }
 
   beginSlice(): void {
     this.#sliceLeft = this.#limits.sliceSteps;

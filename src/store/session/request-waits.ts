@@ -13,7 +13,7 @@ import type { SlicedRuns } from "./sliced-runs.ts";
 
 /** Runs before all other waiting work of its tenant, because it came first. */
 const HEAVY_AND_FIRST: NextOptions = { isHeavy: true, isFirst: true };
-const BEHIND: NextOptions = {};
+const AS_IT_COMES: NextOptions = {};
 
 /** The database, as far as its waiting requests need it. */
 export interface WaitHost {
@@ -46,7 +46,7 @@ export class RequestWaits {
 
   /** How a request waits that must. */
   next(): Promise<void> {
-    return this.#host.turn.next(this.#host.sliced.isUnderWay ? BEHIND : HEAVY_AND_FIRST);
+    return this.#host.turn.next(this.#host.sliced.isUnderWay ? AS_IT_COMES : HEAVY_AND_FIRST);
   }
 
   /**

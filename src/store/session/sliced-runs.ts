@@ -4,8 +4,8 @@
  * slice, as nearly all do, runs like any other.
  *
  * (1) While one is under way, its database runs nothing else: the next slice is
- *     always the first waiting unit of its tenant, so all requests wait behind it
- *     in their order. Requests that come past their turn ask `RequestWaits`; sweeps
+ *     always the first waiting unit of its tenant, so all requests wait for
+ *     its end, in their order. Requests that come past their turn ask `RequestWaits`; sweeps
  *     and slices of indexing ask `isUnderWay`.
  * (2) Each slice is a unit of work with a frame of its own, and all have the time
  *     of the first one: so the command sees the keyspace as it was then, and its
@@ -15,14 +15,18 @@
  *     the unit holds the thread.
  * (4) A command whose caller has left ends before its next slice.
  */
+import type { Bytes } from "../../kernel/bytes.ts";
+import type { Clock } from "../../kernel/clock.ts";
 import type { NextOptions, Tenant } from "../../kernel/turns.ts";
-import type { Call } from "../command.ts";
-import { callerHasLeft, databaseReset } from "../errors.ts";
+import type { CommandFacts } from "../command-facts.ts";
+import { CommandError, callerHasLeft, databaseReset } from "../errors.ts";
 import type { Keyspace } from "../keyspace.ts";
+import { noteUnblocked, type Observed } from "../observe/run-times.ts";
+import type { Runner } from "../observe/slow-runs.ts";
 import { errorReply, later, type Reply } from "../reply/reply.ts";
 import { searchesOfUnitTooLong, searchTooLong } from "../search/index-errors.ts";
 import { atOnce, type InSlices, SearchSteps } from "../search/slices.ts";
-import type { BlockedRun, ReplyTaker } from "./waiters.ts";
+import type { ReplyTaker } from "./waiters.ts";
 
 /** The most steps of a command: about a second. */
 const STEPS_MAX = 100_000_000;
@@ -31,24 +35,39 @@ const UNIT_STEPS_MAX = 5_000_000;
 /** A slice takes about 1 ms, and 4 ms for patterns, whose steps are the slowest. */
 const SLICE_STEPS = 100_000;
 
+/** One slice has all of the work. */
+const ENDLESS = Number.POSITIVE_INFINITY;
 /** Before all other waiting work of the tenant: keeps (1). */
 const FIRST: NextOptions = { isFirst: true };
 
 /** The database, as far as its sliced commands need it. */
-export interface SlicedHost {
+export interface SlicedHost extends Observed {
   readonly turn: Tenant;
   readonly keyspace: Keyspace;
-  /** Runs a slice as a unit of work. Returns the reply if it was the last one. */
-  runSlice(paused: PausedRun): Reply | undefined;
+  readonly context: { readonly clock: Clock; reportBug(error: unknown): void };
+}
+
+/** Begins and ends units of work. */
+export interface SliceUnits {
+  begin(): void;
+  commit(): void;
+}
+
+/** The command, its caller, and how the reply gets there. */
+export interface SlicedCall {
+  readonly command: CommandFacts & { readonly notifiesMisses: boolean };
+  readonly caller: Runner & { readonly hasLeft?: boolean; readonly waiting?: ReplyTaker | undefined };
+  readonly isPartOfUnit: boolean;
+  argsFrom(index: number): readonly Bytes[];
 }
 
 /** Takes the reply, after the unit of work that made it. `fail` takes a bug. */
-export interface LateTaker extends ReplyTaker {
+interface LateTaker extends ReplyTaker {
   fail?(error: unknown): void;
 }
 
-export interface PausedRun {
-  readonly run: BlockedRun & { readonly caller: Call["caller"]; readonly command: Call["command"] };
+interface PausedRun {
+  readonly run: Pick<SlicedCall, "command" | "caller"> & { readonly words: readonly Bytes[] };
   readonly work: InSlices<Reply>;
   readonly steps: SearchSteps;
   /** Of the first slice. */
@@ -71,10 +90,12 @@ export class SlicedRuns {
   /** Tests set others. */
   limits: SlicedLimits = { stepsMax: STEPS_MAX, unitStepsMax: UNIT_STEPS_MAX, sliceSteps: SLICE_STEPS };
   readonly #host: SlicedHost;
+  readonly #units: SliceUnits;
   #paused: PausedRun | undefined;
 
-  constructor(host: SlicedHost) {
+  constructor(host: SlicedHost, units: SliceUnits) {
     this.#host = host;
+    this.#units = units;
   }
 
   get isUnderWay(): boolean {
@@ -92,14 +113,11 @@ export class SlicedRuns {
   }
 
   /** Runs the first slice of a command, which is all of it in most cases. Else the reply follows later. */
-  run(call: Call, work: (steps: SearchSteps) => InSlices<Reply>): Reply {
-    const { stepsMax, sliceSteps } = this.limits;
+  run(call: SlicedCall, work: (steps: SearchSteps) => InSlices<Reply>): Reply {
     if (call.isPartOfUnit) return this.#runInUnit(work); // keeps (3)
-    const steps = new SearchSteps({
-      stepsMax,
-      sliceSteps: this.mayPause ? sliceSteps : Number.POSITIVE_INFINITY,
-      tooLong: searchTooLong,
-    });
+    const { stepsMax, sliceSteps } = this.limits;
+    const tooLong = searchTooLong;
+    const steps = new SearchSteps({ stepsMax, sliceSteps: this.mayPause ? sliceSteps : ENDLESS, tooLong });
     const running = work(steps);
     const first = running.next();
     if (first.done === true) return first.value;
@@ -108,9 +126,18 @@ export class SlicedRuns {
     return later;
   }
 
-  /** Passes the reply of the paused command to this taker. */
-  whenDone(taker: LateTaker): void {
-    if (this.#paused !== undefined) this.#paused.taker = taker;
+  /** Resolves with the printed reply of the paused command. */
+  whenDone<Printed>(print: (reply: Reply) => Printed | Promise<Printed>): Promise<Printed> {
+    return new Promise((resolve, fail) => {
+      const take = (reply: Reply): void => {
+        try {
+          resolve(print(reply));
+        } catch (error) {
+          fail(error);
+        }
+      };
+      if (this.#paused !== undefined) this.#paused.taker = { take, fail };
+    });
   }
 
   /** The client has left. keeps (4) */
@@ -129,7 +156,7 @@ export class SlicedRuns {
     const { unitStepsMax } = this.limits;
     const steps = new SearchSteps({
       stepsMax: this.unitStepsLeft,
-      sliceSteps: Number.POSITIVE_INFINITY,
+      sliceSteps: ENDLESS,
       tooLong: () => searchesOfUnitTooLong(unitStepsMax),
     });
     try {
@@ -139,7 +166,7 @@ export class SlicedRuns {
     }
   }
 
-  #pause(call: Call, work: InSlices<Reply>, steps: SearchSteps): void {
+  #pause(call: SlicedCall, work: InSlices<Reply>, steps: SearchSteps): void {
     const { keyspace } = this.#host;
     const { command, caller } = call;
     const paused: PausedRun = {
@@ -168,7 +195,7 @@ export class SlicedRuns {
     let reply: Reply | undefined;
     try {
       paused.steps.beginSlice();
-      reply = this.#host.runSlice(paused);
+      reply = this.#runSlice(paused);
     } catch (error) {
       this.#paused = undefined;
       if (paused.taker?.fail === undefined) throw error;
@@ -177,6 +204,35 @@ export class SlicedRuns {
     }
     if (reply === undefined) this.#continueLater(paused);
     else this.end(reply);
+  }
+
+  /** Runs a slice. Returns the reply after the last one. keeps (2) */
+  #runSlice({ run, work, nowMs, time, leavesKeysUntouched }: PausedRun): Reply | undefined {
+    const { keyspace, context, turn } = this.#host;
+    const clock = context.clock.real;
+    const startMs = clock.monotonicMs();
+    this.#units.begin();
+    keyspace.nowMs = nowMs;
+    keyspace.notifiesMisses = run.command.notifiesMisses;
+    keyspace.isLeftUntouched = leavesKeysUntouched;
+    turn.begin(run.command.number, run.command.fullName);
+    const reply = this.#advance(work);
+    keyspace.isLeftUntouched = false;
+    time.servingMs += clock.monotonicMs() - startMs;
+    if (reply !== undefined) noteUnblocked(this.#host, { run, reply, time });
+    this.#units.commit();
+    return reply;
+  }
+
+  #advance(work: InSlices<Reply>): Reply | undefined {
+    try {
+      const { done, value } = work.next();
+      return done === true ? value : undefined;
+    } catch (error) {
+      if (error instanceof CommandError) return errorReply(error);
+      this.#host.context.reportBug(error);
+      throw error;
+    }
   }
 
   /** Notes how long the first slice has taken. */

@@ -23,35 +23,52 @@ const STRETCH_MIN = 512;
 const STEPS_OF_A_SCORE = 3;
 
 /** Offers the documents of one clause that can be among the best. */
-export function* collectBest(cursor: Cursor, hits: BestDocuments<number>, spend: Spend): InSlices<void> {
-  let threshold = hits.worst?.key ?? Number.NEGATIVE_INFINITY;
-  let stretchLast = -1;
+export class BestCollector {
+  readonly #cursor: Cursor;
+  readonly #hits: BestDocuments<number>;
+  readonly #spend: Spend;
+  #hasBegun = false;
+  #stretchLast = -1;
   /** Documents before it were skipped. */
-  let from = 0;
-  for (let document = cursor.next(); document !== NO_DOCUMENT; ) {
-    if (document === PAUSED) {
-      yield;
-      document = cursor.seek(Math.max(from, cursor.document + 1));
-      continue;
-    }
-    if (spend(STEPS_OF_A_SCORE)) yield;
-    if (document > stretchLast && threshold > Number.NEGATIVE_INFINITY) {
-      const isBelow = Math.fround(cursor.boundAt(document)) <= threshold;
-      stretchLast = cursor.boundLast;
-      if (isBelow) {
-        if (stretchLast === NO_DOCUMENT) return;
-        from = stretchLast + 1;
-        document = cursor.seek(from);
-        continue;
+  #from = 0;
+
+  constructor(cursor: Cursor, hits: BestDocuments<number>, spend: Spend) {
+    this.#cursor = cursor;
+    this.#hits = hits;
+    this.#spend = spend;
+  }
+
+  /** Collects until the slice is over; true if there are no more. */
+  run(): boolean {
+    const cursor = this.#cursor;
+    const hits = this.#hits;
+    const spend = this.#spend;
+    let threshold = hits.worst?.key ?? Number.NEGATIVE_INFINITY;
+    let document = this.#hasBegun ? cursor.seek(Math.max(this.#from, cursor.document + 1)) : cursor.next();
+    this.#hasBegun = true;
+    while (document < PAUSED) {
+      const isOver = spend(STEPS_OF_A_SCORE);
+      let next: number | undefined;
+      if (document > this.#stretchLast && threshold > Number.NEGATIVE_INFINITY) {
+        const isBelow = Math.fround(cursor.boundAt(document)) <= threshold;
+        this.#stretchLast = cursor.boundLast;
+        if (isBelow) {
+          if (this.#stretchLast === NO_DOCUMENT) return true;
+          next = this.#stretchLast + 1;
+        }
       }
+      if (next === undefined) {
+        const score = roundedScore(cursor.score());
+        if (score > threshold && hits.offer(document, score)) threshold = hits.worst?.key ?? threshold;
+      } else this.#from = next;
+      if (isOver) return false;
+      document = next === undefined ? cursor.next() : cursor.seek(next);
     }
-    const score = roundedScore(cursor.score());
-    if (score > threshold && hits.offer(document, score)) threshold = hits.worst?.key ?? threshold;
-    document = cursor.next();
+    return document === NO_DOCUMENT;
   }
 }
 
-/** As `collectBest`, for the documents of any of the clauses, whose scores are added. */
+/** As `BestCollector`, for the documents of any of the clauses, whose scores are added. */
 export function collectBestSums(
   cursors: readonly Cursor[],
   hits: BestDocuments<number>,

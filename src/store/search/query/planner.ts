@@ -2,6 +2,7 @@
  * Turns the clauses of a filter into cursors over an index. Clauses that cannot
  * match disappear, nested sums become one, and boosts become factors of scores.
  */
+import { assert } from "../../../kernel/assert.ts";
 import type { Bytes } from "../../../kernel/bytes.ts";
 import type { IndexReader, Postings, Spend, Term, TextReader } from "../index/index-reader.ts";
 import type { InSlices } from "../slices.ts";
@@ -42,6 +43,11 @@ export function cursorOf(clause: Clause, options: PlanOptions): InSlices<Cursor>
   return new Planner(options).cursor(clause, 1);
 }
 
+/** The same for a clause that is no group and needs no walk over terms; undefined for all others. */
+export function simpleCursorOf(clause: Clause, options: PlanOptions): Cursor | undefined {
+  return new Planner(options).simple(clause, 1);
+}
+
 /**
  * For a `$smart` of one word: the documents that have the word itself, with all of their score, and the greatest score of
  * others. There may be many words like it, and the best hits rarely need them. Undefined for other clauses.
@@ -68,17 +74,12 @@ class Planner {
     this.#needsScores = needsScores;
   }
 
-  *cursor(clause: Clause, boost: number): InSlices<Cursor> {
-    if (this.#spend(STEPS_OF_A_CURSOR)) yield;
+  simple(clause: Clause, boost: number): Cursor | undefined {
     switch (clause.kind) {
       case "all":
         return new EveryCursor(this.#scan(boost));
       case "nothing":
         return new EmptyCursor();
-      case "boosted":
-        return yield* this.cursor(clause.clause, boost * clause.boost);
-      case "group":
-        return yield* this.#group(clause, boost);
       case "numbers":
       case "words":
         return this.#column(clause, boost);
@@ -86,6 +87,18 @@ class Planner {
         return this.#term(this.#index.text(clause.field), clause.token, { boost, bonus: 0 });
       case "phrase":
         return this.#phrase(clause, boost);
+      default:
+        return undefined;
+    }
+  }
+
+  *cursor(clause: Clause, boost: number): InSlices<Cursor> {
+    if (this.#spend(STEPS_OF_A_CURSOR)) yield;
+    switch (clause.kind) {
+      case "boosted":
+        return yield* this.cursor(clause.clause, boost * clause.boost);
+      case "group":
+        return yield* this.#group(clause, boost);
       case "phrasePrefix":
         return yield* this.#phrasePrefix(clause, boost);
       case "prefix":
@@ -100,10 +113,18 @@ class Planner {
         return yield* this.#anyTerm(text, { terms, boost });
       }
       default: {
-        const never: never = clause;
-        throw new Error(never);
+        const simple = this.simple(clause, boost);
+        assert(simple !== undefined, "each kind of clause has a cursor");
+        return simple;
       }
     }
+  }
+
+  /** As `simple`, with its steps. */
+  #quick({ clause, boost }: { clause: Clause; boost: number }): Cursor | undefined {
+    const cursor = this.simple(clause, boost);
+    if (cursor !== undefined) this.#spend(STEPS_OF_A_CURSOR);
+    return cursor;
   }
 
   /** The term with the score of all parts of a `$smart`, which match its documents too. */
@@ -145,7 +166,7 @@ class Planner {
         cursors.push(...nested);
         continue;
       }
-      const cursor = yield* this.cursor(inner.clause, inner.boost);
+      const cursor = this.#quick(inner) ?? (yield* this.cursor(inner.clause, inner.boost));
       if (cursor instanceof EmptyCursor) return undefined;
       cursors.push(cursor);
     }
@@ -174,7 +195,7 @@ class Planner {
         cursors.push(...(yield* this.#matching(this.#needsScores ? parts : parts.slice(-1), inner.boost)));
         continue;
       }
-      const cursor = yield* this.cursor(inner.clause, inner.boost);
+      const cursor = this.#quick(inner) ?? (yield* this.cursor(inner.clause, inner.boost));
       if (!(cursor instanceof EmptyCursor)) cursors.push(cursor);
     }
     return cursors;

@@ -8,8 +8,8 @@ import { type Clause, ClauseFilter } from "./clauses.ts";
 import type { CountMatches, Filter, FindHits, Hit, MatchingDocuments, Ranking, ScoreFunction } from "./contract.ts";
 import { type Cursor, PAUSED } from "./cursors/cursor.ts";
 import { DisjunctionCursor } from "./cursors/group-cursors.ts";
-import { collectBest, collectBestSums } from "./max-score.ts";
-import { cursorOf, smartWordCursorOf } from "./planner.ts";
+import { BestCollector, collectBestSums } from "./max-score.ts";
+import { cursorOf, simpleCursorOf, smartWordCursorOf } from "./planner.ts";
 import { rescoreOf } from "./score-function.ts";
 import { doubleText, roundedScore, roundedScoreText } from "./score-text.ts";
 
@@ -24,18 +24,21 @@ interface HitOptions {
   readonly spend: Spend;
 }
 
-export const findHits: FindHits = function* (index, filter, options) {
-  const clause = clauseOf(filter);
+export const findHits: FindHits = (index, filter, options) => {
+  const clause = index.documentCount === 0 || options.limit === 0 ? NOTHING : clauseOf(filter);
   const { orderBy, scoreFunction } = options.ranking;
-  if (index.documentCount === 0 || options.limit === 0) return [];
-  if (orderBy !== undefined) return yield* hitsInOrder({ index, clause }, orderBy, options);
-  if (scoreFunction !== undefined) return yield* hitsByFunction({ index, clause }, scoreFunction, options);
-  return yield* hitsByScore({ index, clause }, options);
+  if (orderBy !== undefined) return hitsInOrder({ index, clause }, orderBy, options);
+  if (scoreFunction !== undefined) return hitsByFunction({ index, clause }, scoreFunction, options);
+  return hitsByScore({ index, clause }, options);
 };
+
+const NOTHING: Clause = { kind: "nothing" };
 
 export const countMatches: CountMatches = function* (index, filter, spend) {
   if (index.documentCount === 0) return 0;
-  const cursor = yield* cursorOf(clauseOf(filter), { index, spend, needsScores: false });
+  const clause = clauseOf(filter);
+  const plan = { index, spend, needsScores: false };
+  const cursor = simpleCursorOf(clause, plan) ?? (yield* cursorOf(clause, plan));
   if (cursor.matchCount !== undefined) return cursor.matchCount;
   let count = 0;
   yield* visit(cursor, spend, () => {
@@ -46,7 +49,9 @@ export const countMatches: CountMatches = function* (index, filter, spend) {
 
 export const matchingDocuments: MatchingDocuments = function* (index, filter, spend) {
   if (index.documentCount === 0) return new Uint32Array(0);
-  const cursor = yield* cursorOf(clauseOf(filter), { index, spend, needsScores: false });
+  const clause = clauseOf(filter);
+  const plan = { index, spend, needsScores: false };
+  const cursor = simpleCursorOf(clause, plan) ?? (yield* cursorOf(clause, plan));
   let documents = new Uint32Array(Math.min(cursor.matchCount ?? FIRST_CAPACITY, index.documentCount));
   let count = 0;
   yield* visit(cursor, spend, (document) => {
@@ -92,14 +97,18 @@ function* hitsByScore({ index, clause }: Query, { offset, limit, spend }: HitOpt
   const word = smartWordCursorOf(clause, plan);
   if (word !== undefined) {
     const hits = new BestDocuments<number>(offset + limit, descending);
-    yield* collectBest(word.cursor, hits, spend);
+    const collector = new BestCollector(word.cursor, hits, spend);
+    while (!collector.run()) yield;
     if (hits.worst !== undefined && hits.worst.key > roundedScore(word.scoreOfOthers)) return printedPage(hits, offset);
   }
-  const cursor = yield* cursorOf(clause, plan);
+  const cursor = simpleCursorOf(clause, plan) ?? (yield* cursorOf(clause, plan));
   const hits = new BestDocuments<number>(offset + limit, descending);
   if (cursor instanceof DisjunctionCursor)
     yield* collectBestSums(cursor.cursors, hits, { documentLimit: index.documentLimit, spend });
-  else yield* collectBest(cursor, hits, spend);
+  else {
+    const collector = new BestCollector(cursor, hits, spend);
+    while (!collector.run()) yield;
+  }
   return printedPage(hits, offset);
 }
 

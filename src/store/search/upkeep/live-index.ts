@@ -65,8 +65,6 @@ export class LiveIndex implements IndexOfDefinition {
   #scan: Scan | undefined;
   /** Whether documents have changed since their order was recorded. */
   hasNewOrder = true;
-  /** How often the index has changed. */
-  changeCount = 0;
 
   constructor(keyspace: Keyspace, value: SearchDefinition) {
     this.#keyspace = keyspace;
@@ -265,7 +263,6 @@ export class LiveIndex implements IndexOfDefinition {
   #change(): void {
     this.#keyspace.meter.change(this.value);
     this.hasNewOrder = true;
-    this.changeCount += 1;
   }
 
   #forgetOrder(): void {

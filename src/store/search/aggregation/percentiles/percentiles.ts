@@ -1,10 +1,10 @@
 /** `$percentiles`: exact, linear between the two nearest values. */
-import { map, type Reply } from "../../reply/reply.ts";
-import type { InSlices } from "../slices.ts";
-import { inChunks, numbersOf } from "./columns.ts";
-import type { AggregationParameters } from "./parameters.ts";
-import type { Group, Plan, PlannedField, Run } from "./plan.ts";
-import { metricReply, numberText } from "./print.ts";
+import { map, type Reply } from "../../../reply/reply.ts";
+import type { InSlices } from "../../slices.ts";
+import { inChunks, numbersOf } from "../columns.ts";
+import type { AggregationParameters } from "../parameters.ts";
+import type { Group, Plan, PlannedField, Run } from "../plan.ts";
+import { metricReply, numberText } from "../print.ts";
 import { sortValues } from "./sort-values.ts";
 
 const PERCENTS = [1, 5, 25, 50, 75, 95, 99];

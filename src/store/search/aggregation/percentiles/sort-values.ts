@@ -1,5 +1,5 @@
 /** Sorts numbers in slices: runs of them are sorted as they are, and merged in pairs. */
-import type { InSlices, Spend } from "../slices.ts";
+import type { InSlices, Spend } from "../../slices.ts";
 
 /** The length of a run, which is sorted in one piece, and of what is merged between two calls of `spend`. */
 const RUN_VALUES = 8_192;
