@@ -168,7 +168,7 @@ export class DisjunctionCursor extends Cursor {
   /** Of the last window; undefined until there is one. */
   #sums: WindowSums | undefined;
   #end = 0;
-  /** The clause that is being added to the window, and from which document on; all of them are, if there is none. */
+  /** The next clause to add to the window, and from which document on; above their number, all are added. */
   #adding = Number.POSITIVE_INFINITY;
   #addingFrom = 0;
   /** The greatest score in the window, once it is known. */
