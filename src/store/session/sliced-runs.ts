@@ -32,8 +32,8 @@ import type { ReplyTaker } from "./waiters.ts";
 const STEPS_MAX = 100_000_000;
 /** The most steps of all searches in a transaction or a script together: about 50 ms. */
 const UNIT_STEPS_MAX = 5_000_000;
-/** A slice takes about 1 ms, and 4 ms for patterns, whose steps are the slowest. */
-const SLICE_STEPS = 100_000;
+/** A slice takes about half a millisecond, and 2 ms for patterns, whose steps are the slowest. */
+const SLICE_STEPS = 50_000;
 
 /** One slice has all of the work. */
 const ENDLESS = Number.POSITIVE_INFINITY;
