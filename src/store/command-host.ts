@@ -24,6 +24,7 @@ import type { ScriptHost } from "./scripting/redis-functions.ts";
 import type { Scripts } from "./scripting/scripts.ts";
 import type { SearchUpkeep } from "./search/upkeep/search-upkeep.ts";
 import type { Pause, SessionFigures } from "./session/session-figures.ts";
+import type { SlicedRuns } from "./session/sliced-runs.ts";
 import type { Waiters } from "./session/waiters.ts";
 
 /** Processor time. */
@@ -195,6 +196,8 @@ export interface CommandHost extends CommandRegister, ScriptRunner, ClientHost, 
   readonly keyspace: Keyspace;
   /** The search indexes. */
   readonly search: SearchUpkeep;
+  /** Commands that run in slices. */
+  readonly sliced: SlicedRuns;
   readonly context: StoreFacts;
   readonly users: Users;
   /** Whether a user of this name may log in. */

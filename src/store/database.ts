@@ -75,6 +75,7 @@ import { Quota } from "./session/quota.ts";
 import { RequestWaits } from "./session/request-waits.ts";
 import type { Session } from "./session/session.ts";
 import { Sessions } from "./session/sessions.ts";
+import { SlicedRuns } from "./session/sliced-runs.ts";
 import type { StoreContext } from "./session/store-context.ts";
 import { type QueuedCommand, sizeRefusalOf } from "./session/transaction.ts";
 import { UnitFrames } from "./session/unit-frames.ts";
@@ -88,9 +89,6 @@ const TRANSACTION = findCommand("EXEC")?.number ?? NO_COMMAND;
  * one unit of work. They are timed by the wall clock, so it is more than once.
  */
 const SCRIPT_LIMITS_PER_TRANSACTION = 3;
-
-/** Runs before all other waiting work of its tenant, because it came first. */
-const HEAVY_AND_FIRST = { isHeavy: true, isFirst: true } as const;
 
 const ordinaryCommands = commands.filter(({ isCompatOnly }) => !isCompatOnly);
 
@@ -119,7 +117,8 @@ export class Database implements SessionHost {
   readonly observers: KeyObservers;
   /** The search indexes. */
   readonly search: SearchUpkeep;
-  /** Clients that cache keys. */
+  /** Commands that run in slices. */
+  readonly sliced: SlicedRuns;
   readonly tracking: Tracking;
   /** Requests that must wait before they run. */
   readonly waits: RequestWaits;
@@ -144,6 +143,7 @@ export class Database implements SessionHost {
     begin: () => this.#begin(),
     beginAtSameTime: () => this.#beginAtSameTime(),
     printOne: (caller, request, printer) => this.#printOne(caller, request, printer),
+    printLater: (printer) => this.#printLater(printer),
   };
   /** Scripts, and the libraries of functions. */
   readonly scripts: Scripts;
@@ -187,6 +187,7 @@ export class Database implements SessionHost {
     this.search = new SearchUpkeep(this.keyspace, this.observers);
     const { keyspace, search } = this;
     this.#eviction = new Eviction({ keyspace, clock: clock.real, random, evicted: (key) => search.remove(key) });
+    this.sliced = new SlicedRuns(this, { begin: () => this.#begin(), commit: () => this.#commit() });
     this.waits = new RequestWaits(this, { findCommand, numberOf });
     this.waiters = new Waiters({
       keyspace: this.keyspace,
@@ -211,19 +212,25 @@ export class Database implements SessionHost {
   ): Printed | Promise<Printed> {
     // A closure only if it must wait: it costs a hundredth of a short command.
     if (!this.waits.areLikely || !this.waits.mustWait(request)) return this.#printUnit(caller, request, printer);
-    return this.turn.next(HEAVY_AND_FIRST).then(() => this.printCommand(caller, request, printer));
+    return this.waits.next().then(() => this.printCommand(caller, request, printer));
   }
 
   /** As `printCommand`, with a long value that is not a string. */
   printWithValue<P>(caller: Caller, { words, value }: RequestWithValue, printer: ReplyPrinter<P>): P | Promise<P> {
     const print = (): P | Promise<P> => this.#printUnit(caller, words, printer);
     const run = (): P | Promise<P> => this.#call.value.during(value, print);
-    return this.waits.areLikely && this.waits.mustWait(words) ? this.turn.next(HEAVY_AND_FIRST).then(run) : run();
+    return this.waits.areLikely && this.waits.mustWait(words) ? this.waits.next().then(run) : run();
   }
 
   #printUnit<P>(caller: Caller, request: CommandRequest, printer: ReplyPrinter<P>): P | Promise<P> {
     this.#begin();
-    return this.#whenSafe(this.#printOne(caller, request, printer));
+    const printed = this.#printOne(caller, request, printer);
+    return printed === undefined ? this.#printLater(printer) : this.#whenSafe(printed);
+  }
+
+  /** Prints the reply of the command that runs in slices, when it has one. */
+  #printLater<P>(printer: ReplyPrinter<P>): Promise<P> {
+    return this.sliced.whenDone((reply) => this.#whenSafe(this.#printRead(reply, printer)));
   }
 
   /** As `command`, for callers that wait for the journal themselves: the reply may leave when its end is safe. */
@@ -249,10 +256,7 @@ export class Database implements SessionHost {
     return this.#lookedAtMs;
   }
 
-  /**
-   * Runs commands in order, not atomically: each is a unit of its own. An error is the reply at its position. A long
-   * pipeline yields to other tenants now and then.
-   */
+  /** Runs commands in order, each as a unit of its own. An error is the reply at its position. Yields now and then. */
   pipeline(caller: Caller, requests: readonly CommandRequest[]): readonly Reply[] | Promise<readonly Reply[]> {
     const replies: Reply[] = [];
     const take = (reply: Reply): number => {
@@ -291,7 +295,8 @@ export class Database implements SessionHost {
     print: (replies: readonly Reply[]) => Printed,
   ): Printed | Promise<Printed> {
     const run = (): Printed | Promise<Printed> => this.#whenSafe(this.#runTransaction(caller, requests, print));
-    return this.turn.mustWaitFor(TRANSACTION) ? this.turn.next(HEAVY_AND_FIRST).then(run) : run();
+    const mustWait = this.sliced.isUnderWay || this.turn.mustWaitFor(TRANSACTION);
+    return mustWait ? this.waits.next().then(run) : run();
   }
 
   #runTransaction<Printed>(
@@ -392,6 +397,7 @@ export class Database implements SessionHost {
 
   /** Removes expired keys and fields within a short time limit. Returns how many it removed. */
   sweepExpired(): number {
+    if (this.sliced.isUnderWay) return 0;
     this.activity.sample(this.context.clock.real.monotonicMs());
     this.tracking.sweep();
     this.#begin();
@@ -427,6 +433,7 @@ export class Database implements SessionHost {
 
   /** Removes all keys, and the state beside them, as a unit of its own. */
   reset(): void {
+    this.sliced.end();
     this.#begin();
     clearKeyspace(this.keyspace);
     flushLibraries(this);
@@ -495,15 +502,11 @@ export class Database implements SessionHost {
     this.pubsub.dropAll();
     this.scripts.closeStates();
     this.waiters.endAll(errorReply(databaseDropped));
+    this.sliced.end(errorReply(databaseDropped));
     this.sessions.killAll();
   }
 
-  /**
-   * Checks that a caller may subscribe. The words are those of the command over TCP: `subscribe` and channels,
-   * `psubscribe` and patterns, or `monitor`.
-   *
-   * @throws {CommandError} if it may not.
-   */
+  /** Checks that a caller may subscribe, by the words of the command over TCP. @throws {CommandError} if it may not. */
   checkListening(caller: Caller, words: CommandRequest): void {
     this.#begin();
     if (this.#isDropped) throw databaseDropped;
@@ -550,10 +553,7 @@ export class Database implements SessionHost {
     return subcommandName === undefined ? command : command?.subcommandByName?.get(upperCase(subcommandName));
   }
 
-  /**
-   * Rebuilds all keys from the frames of a snapshot, as a restart would, within the running unit: for DEBUG RELOAD. It
-   * is not journaled, since nothing changes.
-   */
+  /** Rebuilds all keys from frames, as a restart would, within the running unit, unjournaled: for DEBUG RELOAD. */
   reload(): void {
     reloadDatabase(this);
   }
@@ -591,6 +591,7 @@ export class Database implements SessionHost {
 
   #beginAtSameTime(): void {
     this.context.assertSound();
+    this.sliced.beginUnit();
     // Asked once: a shard may be resumed within a unit, whose expired keys are hidden and not removed until its end.
     const { journal } = this.context;
     this.journalRefusal = journal.refusalOf === undefined ? journal.refusal : journal.refusalOf(this);
@@ -625,14 +626,16 @@ export class Database implements SessionHost {
   /** Runs one command and ends its unit of work. */
   #executeOne(caller: Caller, request: CommandRequest): Reply {
     const command = this.#findRunnable(caller, request);
+    this.sliced.mayPause = caller.waiting !== undefined;
     const reply = command instanceof CommandError ? this.#answerError(command) : this.#run(caller, command, request);
     this.#commit();
     return reply;
   }
 
-  /** Runs one command, ends its unit of work and prints its reply. keeps (4) */
-  #printOne<Printed>(caller: Caller, request: CommandRequest, printer: ReplyPrinter<Printed>): Printed {
+  /** Runs one command, ends its unit of work and prints its reply; undefined: that comes later. keeps (4) */
+  #printOne<Printed>(caller: Caller, request: CommandRequest, printer: ReplyPrinter<Printed>): Printed | undefined {
     const command = this.#findRunnable(caller, request);
+    this.sliced.mayPause = true;
     const isRefused = command instanceof CommandError;
     if (!isRefused && command.mayChange && mayNotFit(this.keyspace, { command, words: request }, printer.bytesMax)) {
       const run = (): Reply => this.#run(caller, command, request);
@@ -643,6 +646,11 @@ export class Database implements SessionHost {
     const reply = isRefused ? this.#answerError(command) : this.#run(caller, command, request);
     this.#commit();
     if (isRefused || command.mayChange) return printer.printDone(reply);
+    return reply === later ? undefined : this.#printRead(reply, printer);
+  }
+
+  /** Prints the reply of a command that has changed nothing. */
+  #printRead<Printed>(reply: Reply, printer: ReplyPrinter<Printed>): Printed {
     try {
       return printer.print(reply);
     } catch (error) {
@@ -748,14 +756,15 @@ export class Database implements SessionHost {
       if (error instanceof StoppedUnit && this.#atomic.isRunning && !this.#atomic.isAlone) throw error;
       reply = this.#answerError(error);
     }
-    if (search.isBehind) search.catchUp();
+    if (search.isBehind && !this.sliced.isUnderWay) search.catchUp();
     if (isTimed || slowRuns.mustLook(command, request, reply)) {
       const tookMs = (isTimed ? this.context.clock.real.monotonicMs() : this.context.clock.nowMs()) - startMs;
       if (isTimed) counts.addTime(tookMs);
       // The commands of a script have read the clock too.
       this.#lookedAtMs = Math.max(this.#lookedAtMs, lookedAtMs + tookMs);
       // A blocked command is recorded when it has its reply.
-      if (reply === later && caller.waiting !== undefined) this.waiters.noteTime(caller.waiting, tookMs);
+      if (this.sliced.isUnderWay) this.sliced.noteTime(tookMs);
+      else if (reply === later && caller.waiting !== undefined) this.waiters.noteTime(caller.waiting, tookMs);
       else if (tookMs >= slowRuns.thresholdMs)
         noteSlow(this, { command, caller, words: this.#call.value.wordsWith(command, request), tookMs });
     }

@@ -63,6 +63,9 @@ export interface Denied {
   readonly object: string;
 }
 
+/** Nobody reads it. */
+export const callerHasLeft = new CommandError("ERR the client has left");
+export const databaseReset = new CommandError("ERR the database was emptied while the command ran");
 export const databaseDropped = new CommandError("ERR the database was deleted");
 export const emptyCommand = new CommandError("ERR empty command");
 export const syntaxError = new CommandError("ERR syntax error");

@@ -279,7 +279,7 @@ export class Store {
     let isIndexing = false;
     // Each database with a backlog gets a slice, again and again, in turn with all other work of the thread.
     const index = (after = -1): void => {
-      const waiting = isIndexing ? [] : this.databases.filter(({ search }) => search.hasBacklog);
+      const waiting = isIndexing ? [] : this.databases.filter(hasBacklog);
       const next = waiting.find(({ number }) => number > after) ?? waiting[0];
       if (next === undefined) return;
       isIndexing = true;
@@ -334,9 +334,14 @@ export class Store {
   }
 }
 
+/** Whether something is left to index. While the database runs a command in slices, its indexes do not change. */
+function hasBacklog({ search, sliced }: Database): boolean {
+  return !sliced.isUnderWay && search.hasBacklog;
+}
+
 /** Indexes what has changed, for a short time. It needs no unit of work, since nothing of it is recorded. */
 function indexSome(database: Database, clock: Clock): void {
-  if (!database.search.hasBacklog) return;
+  if (!hasBacklog(database)) return;
   const startMs = clock.monotonicMs();
   database.search.runSlice();
   database.countMemory();

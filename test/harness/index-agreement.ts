@@ -4,6 +4,7 @@ import type { Database } from "../../src/store/database.ts";
 import type { FieldValue, SearchDocument } from "../../src/store/search/definition.ts";
 import { documentReader } from "../../src/store/search/document.ts";
 import type { SearchIndex } from "../../src/store/search/index/search-index.ts";
+import { atOnce } from "../../src/store/search/slices.ts";
 
 /** Throws unless each index has exactly the documents that the keys have now. TEXT fields are compared by presence. */
 export function assertIndexesAgree(database: Database, context: string): void {
@@ -13,7 +14,7 @@ export function assertIndexesAgree(database: Database, context: string): void {
     assert.ok(found !== undefined, `${context}: the index ${name} is found`);
     const { live } = found;
     while (live.isScanning) live.runSlice();
-    search.prepare(live);
+    atOnce(live.prepare(() => false));
     const { dataType, prefixes, fields } = live.value.definition;
     const read = documentReader(live.value.definition);
     const expected = new Map<string, unknown>();

@@ -73,6 +73,7 @@ export function startSession(options?: {
     pendingEntriesMax: options?.pendingEntriesMax ?? 0,
   });
   const database = store.database("main");
+  database.sliced.limits = { ...database.sliced.limits, sliceSteps: Number.POSITIVE_INFINITY };
   const call = (...words: readonly Bytes[]): Reply => {
     const reply = database.command(caller, words);
     assert.ok(!(reply instanceof Promise), "a journal that is always durable answers at once");

@@ -6,7 +6,7 @@ import type { Bytes } from "../../kernel/bytes.ts";
 import { type CommandError, type Database, defaultUser, type Reply, readOnlyUser, type User } from "../../store/mod.ts";
 import type { Grant } from "../auth.ts";
 import { resp2WithBase64, unknownResponseFormat } from "../errors.ts";
-import type { RequestHead } from "../handler.ts";
+import type { HttpRequest, RequestHead } from "../handler.ts";
 import { HeaderSet, headerSpellings, unprefixedHeader } from "../names.ts";
 import { resp2Result, respError } from "../resp/replies.ts";
 import { jsonBody, jsonResultWithLong } from "./long/value-reply.ts";
@@ -145,15 +145,22 @@ export function userOf(grant: Grant, { users }: Database): User | undefined {
   }
 }
 
+/** What the store may ask of the request of a caller. */
+type CallerHead = Pick<HttpRequest, "remoteAddress" | "remotePort" | "isAbandoned">;
+
 /** The caller of a command, for the store. */
 export class HttpCaller {
   readonly user: User;
   readonly transport = "http";
-  readonly #head: RequestHead;
+  readonly #head: CallerHead;
 
-  constructor(user: User, head: RequestHead) {
+  constructor(user: User, head: CallerHead) {
     this.user = user;
     this.#head = head;
+  }
+
+  get hasLeft(): boolean {
+    return this.#head.isAbandoned === true;
   }
 
   /** Only MONITOR and CLIENT read it, so it is built on demand. */

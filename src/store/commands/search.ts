@@ -218,8 +218,11 @@ function waitIndexing(call: Call): Reply {
   if (call.isPartOfUnit) throw waitInUnit;
   const found = call.database.search.find(call.arg(1));
   if (found === undefined) return zero;
-  call.database.search.prepare(found.live);
-  return one;
+  const { live } = found;
+  return call.database.sliced.run(call, function* ({ spendBeside }) {
+    yield* live.prepare(spendBeside);
+    return one;
+  });
 }
 
 function addAlias({ keyspace, arg }: Call): Reply {

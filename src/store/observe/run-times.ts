@@ -6,7 +6,8 @@ import type { BlockedRun, BlockedTime } from "../session/waiters.ts";
 import type { CommandCounts, ErrorCounts } from "./command-counts.ts";
 import type { Runner, SlowRuns } from "./slow-runs.ts";
 
-interface Observed {
+/** The database, as far as times of commands are noted there. */
+export interface Observed {
   countsOf(command: BlockedRun["command"]): CommandCounts;
   readonly errorCounts: ErrorCounts;
   readonly slowRuns: SlowRuns;

@@ -11,6 +11,7 @@ import { findError } from "../reply/reply.ts";
 import { compileTokenPattern } from "./index/token-pattern.ts";
 import { makeFilterParser } from "./query/filter-parser.ts";
 import { countMatches, findHits } from "./query/search.ts";
+import { atOnce } from "./slices.ts";
 import { analyzerFor } from "./text/analyzer.ts";
 import type { LiveIndex } from "./upkeep/live-index.ts";
 
@@ -36,10 +37,11 @@ const byScore = { ranking: { orderBy: undefined, scoreFunction: undefined }, off
 /** The steps of a search for the best ten. */
 function stepsOf({ index }: LiveIndex, filter: unknown): number {
   let steps = 0;
-  const spend = (more: number): void => {
+  const spend = (more: number): boolean => {
     steps += more;
+    return false;
   };
-  findHits(index, parse(JSON.stringify(filter), index.definition), { ...byScore, spend });
+  atOnce(findHits(index, parse(JSON.stringify(filter), index.definition), { ...byScore, spend }));
   return steps;
 }
 
@@ -89,14 +91,15 @@ test("a search stops soon after its limit", () => {
     for (const limit of [100, 3_000]) {
       let steps = 0;
       let largest = 0;
-      const spend = (more: number): void => {
+      const spend = (more: number): boolean => {
         steps += more;
         largest = Math.max(largest, more);
         if (steps > limit) throw stop;
+        return true;
       };
       try {
-        findHits(index, parsed, { ...byScore, spend });
-        countMatches(index, parsed, spend);
+        atOnce(findHits(index, parsed, { ...byScore, spend }));
+        atOnce(countMatches(index, parsed, spend));
       } catch (caught) {
         assert.equal(caught, stop, what);
       }

@@ -36,6 +36,12 @@ export const waitInUnit = new CommandError(
   "ERR SEARCH.WAITINDEXING and SEARCH.REINDEX cannot be used in transactions and scripts",
 );
 
+export function searchesOfUnitTooLong(stepsMax: number): CommandError {
+  return new CommandError(
+    `ERR the searches of a transaction or script take more than ${stepsMax} steps together: make them more specific, or send them outside of it`,
+  );
+}
+
 export function searchTooLong(stepsMax: number): CommandError {
   return new CommandError(`ERR the search takes more than ${stepsMax} steps: make it more specific`);
 }

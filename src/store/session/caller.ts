@@ -12,6 +12,8 @@ export interface Caller {
   readonly isScript?: boolean;
   /** Takes the reply of a blocked command. Absent: this caller cannot block, and such a command replies at once. */
   readonly waiting?: ReplyTaker | undefined;
+  /** True once the peer has disconnected: then nobody reads the reply. */
+  readonly hasLeft?: boolean;
   /** The session of its connection, which some commands change. */
   readonly session?: Session | undefined;
 }

@@ -32,8 +32,10 @@ export interface PipelineUnits {
   begin(): void;
   /** Begins a unit of work without reading the clock. */
   beginAtSameTime(): void;
-  /** Runs a command as the begun unit. Returns the number of printed bytes. */
-  printOne(caller: Caller, request: CommandRequest, printer: ReplyPrinter<number>): number;
+  /** Runs a command as the begun unit. Returns the number of printed bytes; undefined: its reply comes later. */
+  printOne(caller: Caller, request: CommandRequest, printer: ReplyPrinter<number>): number | undefined;
+  /** Prints that reply when the command has it. */
+  printLater(printer: ReplyPrinter<number>): Promise<number>;
 }
 
 export class Pipeline {
@@ -43,6 +45,8 @@ export class Pipeline {
   readonly #requests: readonly CommandRequest[];
   readonly #printer: ReplyPrinter<number>;
   #doneCount = 0;
+  /** The last command, while it has no reply yet. */
+  #running: Promise<number> | undefined;
 
   constructor(
     { host, units }: { readonly host: PipelineHost; readonly units: PipelineUnits },
@@ -59,7 +63,8 @@ export class Pipeline {
   /** Runs all commands. Returns undefined if none had to wait for another turn. */
   run(): Promise<void> | undefined {
     this.#runSome();
-    return this.#doneCount === this.#requests.length ? undefined : this.#runRest();
+    const isDone = this.#doneCount === this.#requests.length && this.#running === undefined;
+    return isDone ? undefined : this.#runRest();
   }
 
   /** Runs commands until other tenants have their turn. */
@@ -92,8 +97,13 @@ export class Pipeline {
         this.#units.begin();
         if (index === start) beganAtMs = this.#host.lookedAtMs;
       }
-      printedBytes += this.#units.printOne(this.#caller, request, this.#printer);
+      const bytes = this.#units.printOne(this.#caller, request, this.#printer);
       this.#doneCount = index + 1;
+      if (bytes === undefined) {
+        this.#running = this.#units.printLater(this.#printer);
+        return;
+      }
+      printedBytes += bytes;
       // It has moved if the clock was read, as after every command that is not quick.
       if (this.#host.lookedAtMs - beganAtMs >= TURN_MS) return;
       if (printedBytes < SLICE_BYTES_PER_LOOK) continue;
@@ -103,7 +113,11 @@ export class Pipeline {
   }
 
   async #runRest(): Promise<void> {
-    while (this.#doneCount < this.#requests.length) {
+    for (;;) {
+      // It waits in its place: nothing is awaited before.
+      if (this.#running !== undefined) await this.#running;
+      this.#running = undefined;
+      if (this.#doneCount === this.#requests.length) return;
       await this.#host.turn.next({
         isHeavy: this.#host.waits.isHeavy(this.#requests[this.#doneCount] as CommandRequest),
       });

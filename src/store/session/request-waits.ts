@@ -1,18 +1,25 @@
 /**
  * Requests that must wait before they run: those that are expected to take long,
  * for their turn (kernel/turns.ts), and those that need an index which is not
- * built yet. A request that waits asks again in each of its turns.
+ * built yet, or a database that runs a command in slices (sliced-runs.ts). A
+ * request that waits asks again in each of its turns.
  */
 import type { Bytes } from "../../kernel/bytes.ts";
 import type { Clock } from "../../kernel/clock.ts";
-import type { Tenant } from "../../kernel/turns.ts";
+import type { NextOptions, Tenant } from "../../kernel/turns.ts";
 import type { CommandFacts, CommandRequest } from "../command-facts.ts";
 import type { SearchUpkeep } from "../search/upkeep/search-upkeep.ts";
+import type { SlicedRuns } from "./sliced-runs.ts";
+
+/** Runs before all other waiting work of its tenant, because it came first. */
+const HEAVY_AND_FIRST: NextOptions = { isHeavy: true, isFirst: true };
+const AS_IT_COMES: NextOptions = {};
 
 /** The database, as far as its waiting requests need it. */
 export interface WaitHost {
   readonly turn: Tenant;
   readonly search: SearchUpkeep;
+  readonly sliced: Pick<SlicedRuns, "isUnderWay">;
   readonly context: { readonly clock: Clock };
 }
 
@@ -34,14 +41,20 @@ export class RequestWaits {
 
   /** False if no request must wait: each one asks this first. */
   get areLikely(): boolean {
-    return this.#host.turn.hasHeavy || this.#host.search.isScanning;
+    return this.#host.turn.hasHeavy || this.#host.sliced.isUnderWay || this.#host.search.isScanning;
+  }
+
+  /** How a request waits that must. */
+  next(): Promise<void> {
+    return this.#host.turn.next(this.#host.sliced.isUnderWay ? AS_IT_COMES : HEAVY_AND_FIRST);
   }
 
   /**
-   * Whether a request must wait: with `isHeavy`, for its turn. One that needs an index which is not built yet builds a
+   * Whether a request must wait, by `next`: with `isHeavy`, for its turn. One that needs an index which is not built yet builds a
    * slice of it, so the index is built at the pace of the turns of its database.
    */
   mustWait(request: CommandRequest): boolean {
+    if (this.#host.sliced.isUnderWay) return true;
     return this.#host.turn.mustWaitFor(this.#table.numberOf(request)) || this.#mustWaitForIndex(request);
   }
 

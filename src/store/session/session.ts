@@ -123,7 +123,7 @@ export class Session implements Caller, ReplyTaker, TrackingClient {
   #pass(database: SessionHost, reply: Reply): void {
     this.#lastUsedMs = database.keyspace.nowMs;
     this.#commandCount += 1;
-    if (reply === later) this.#isWaiting = database.waiters.isWaiting(this);
+    if (reply === later) this.#isWaiting = isAnsweredLater(database, this);
     else if (this.#isPlain) this.peer.reply(reply);
     else this.#answer(reply);
   }
@@ -296,6 +296,10 @@ export class Session implements Caller, ReplyTaker, TrackingClient {
       // keeps (2): the frame of that unit is in the journal by now
       this.#isWaiting = false;
       this.#answer(reply);
+      if (this.#replyMode === "skip this") {
+        this.#replyMode = "on";
+        this.modeChanged();
+      }
       if (!this.#isClosed) this.peer.resume();
     });
   }
@@ -448,6 +452,7 @@ export class Session implements Caller, ReplyTaker, TrackingClient {
     if (this.#invalidated !== undefined) this.#invalidated.isOpen = false;
     this.#invalidated = undefined;
     database.waiters.leave(this);
+    database.sliced.leave(this);
     database.sessions.leave(this);
     this.#postponed = undefined;
     if (!this.#isClosed) this.#loggedIn = undefined;
@@ -472,11 +477,11 @@ export class Session implements Caller, ReplyTaker, TrackingClient {
       keyspace.isLeftUntouched = false;
       this.#lastUsedMs = keyspace.nowMs;
       if (this.#tracker?.isCachingGiven === true) this.#endCaching(database, words);
-      if (reply === later && this.#loggedIn !== undefined) this.#isWaiting = database.waiters.isWaiting(this);
+      if (reply === later && this.#loggedIn !== undefined) this.#isWaiting = isAnsweredLater(database, this);
       this.#answer(reply);
     }
     this.#commandCount += 1;
-    if (this.#replyMode === "skip this") this.#replyMode = "on";
+    if (this.#replyMode === "skip this" && !this.#isWaiting) this.#replyMode = "on";
     this.modeChanged();
   }
 
@@ -549,6 +554,11 @@ export class Session implements Caller, ReplyTaker, TrackingClient {
       if (!this.#isClosed) task();
     });
   }
+}
+
+/** Whether the reply of the command of a session follows: it is blocked, or runs in slices. */
+function isAnsweredLater({ waiters, sliced }: SessionHost, session: Session): boolean {
+  return waiters.isWaiting(session) || sliced.isFor(session);
 }
 
 function isPush(reply: Reply): boolean {

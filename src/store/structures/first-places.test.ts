@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { seededRandom } from "../../kernel/random.ts";
-import { firstPlaces } from "./first-places.ts";
+import { FirstPlaces, firstPlaces } from "./first-places.ts";
 
 test("the first indexes are those of a stable sort, for all counts and many ties", () => {
   const random = seededRandom(1);
@@ -11,6 +11,12 @@ test("the first indexes are those of a stable sort, for all counts and many ties
     const sorted = [...values.keys()].sort(compare);
     const count = random.below(60);
     assert.deepEqual(firstPlaces(values.length, count, compare), sorted.slice(0, count));
+    const first = new FirstPlaces(values.length, count, compare);
+    const middle = random.below(values.length + 1);
+    first.offer(0, middle);
+    first.offer(middle, values.length);
+    const taken = Array.from({ length: first.count }, () => first.takeLast());
+    assert.deepEqual(taken.reverse(), sorted.slice(0, count));
   }
 });
 

@@ -35,7 +35,7 @@ export const searchBugs: PlantedBugs<SearchBug> = {
       breaks: "src/store/search/upkeep/live-index.ts",
       bug: {
         index: (live) => {
-          live.expire = () => {};
+          live.expire = function* () {};
         },
       },
       seed: 8,

@@ -2,8 +2,9 @@
 import assert from "node:assert/strict";
 import type { Bytes } from "../../../src/kernel/bytes.ts";
 import { type IndexReader, NO_DOCUMENT } from "../../../src/store/search/index/index-reader.ts";
+import { atOnce } from "../../../src/store/search/slices.ts";
 
-const spend = (): void => {};
+const spend = (): boolean => false;
 
 export interface IndexDigest {
   /** In the order of the documents. */
@@ -21,7 +22,7 @@ export function digestOf(index: IndexReader): IndexDigest {
       const text = index.text(field);
       lines.push(`${name} has ${text.tokenCount} tokens`);
       for (const number of numbers) lines.push(`${name} of ${index.keyOf(number)} has ${text.lengthOf(number)}`);
-      for (const term of text.termsWithPrefix("", { limit: Number.POSITIVE_INFINITY, spend })) {
+      for (const term of atOnce(text.termsWithPrefix("", { limit: Number.POSITIVE_INFINITY, spend }))) {
         const token = text.tokenOf(term);
         lines.push(`${name} ${token} is in ${text.documentFrequency(term)}, known: ${text.term(token) === term}`);
         const postings = text.postings(term);

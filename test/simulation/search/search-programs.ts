@@ -31,6 +31,7 @@ import {
 import type { IndexDefinition, SearchDocument } from "../../../src/store/search/definition.ts";
 import { BruteForce, slowFloat32Text } from "../../../src/store/search/query/brute-force.virtual.ts";
 import type { Ranking } from "../../../src/store/search/query/contract.ts";
+import { atOnce } from "../../../src/store/search/slices.ts";
 import { analyzerFor } from "../../../src/store/search/text/analyzer.ts";
 import type { LiveIndex } from "../../../src/store/search/upkeep/live-index.ts";
 import type { Store } from "../../../src/store/store.ts";
@@ -416,7 +417,7 @@ function digestIn(store: Store, name: Bytes): IndexDigest {
   while (search.hasBacklog) search.runSlice();
   const live = search.find(name)?.live;
   assert.ok(live !== undefined, `${name} exists`);
-  search.prepare(live);
+  atOnce(live.prepare(() => false));
   return digestOf(live.index);
 }
 

@@ -3,6 +3,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { Reply } from "../../reply/reply.ts";
 import type { FieldType, FieldValue, SearchDocument } from "../definition.ts";
+import { atOnce } from "../slices.ts";
 import { aggregate } from "./aggregate.ts";
 import { parseAggregations } from "./parse.ts";
 import { definitionOf, fieldOf, indexOf } from "./slow/index-reader.virtual.ts";
@@ -33,7 +34,7 @@ function answer(fields: Readonly<Record<string, FieldType>>, rows: readonly Row[
   const text = typeof aggregations === "string" ? aggregations : JSON.stringify(aggregations);
   const parsed = parseAggregations(text, definition);
   const all = Uint32Array.from(documents.keys());
-  return flat(aggregate(indexOf(definition, documents), all, { aggregations: parsed, spend: () => {} }));
+  return flat(atOnce(aggregate(indexOf(definition, documents), all, { aggregations: parsed, spend: () => false })));
 }
 
 const reefFields = { note: "TEXT", depth: "F64", zone: "KEYWORD", taxon: "FACET" } as const;
@@ -349,7 +350,7 @@ test("a minDocCount of 0 shows words that no document of the filter has", () => 
     '{"t":{"$terms":{"field":"k","minDocCount":0,"exclude":["c"]},"$aggs":{"n":{"$count":{"field":"k"}}}}}',
     definition,
   );
-  assert.deepEqual(flat(aggregate(index, Uint32Array.of(1), { aggregations, spend: () => {} })), [
+  assert.deepEqual(flat(atOnce(aggregate(index, Uint32Array.of(1), { aggregations, spend: () => false }))), [
     "t",
     [
       "buckets",
@@ -543,11 +544,14 @@ test("work is spent in proportion to the values", () => {
     definition,
   );
   let steps = 0;
-  aggregate(indexOf(definition, documents), Uint32Array.from(documents.keys()), {
-    aggregations,
-    spend: (count) => {
-      steps += count;
-    },
-  });
+  atOnce(
+    aggregate(indexOf(definition, documents), Uint32Array.from(documents.keys()), {
+      aggregations,
+      spend: (count) => {
+        steps += count;
+        return true;
+      },
+    }),
+  );
   assert.ok(steps >= 20_000 && steps <= 100_000, `${steps} steps`);
 });

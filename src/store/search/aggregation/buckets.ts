@@ -1,6 +1,7 @@
 /** What all operators with buckets share: the chosen buckets of each owner, and the sub-aggregations in them. */
 import type { Bytes } from "../../../kernel/bytes.ts";
 import { map, type Reply } from "../../reply/reply.ts";
+import type { InSlices } from "../slices.ts";
 import { collectCells, type Keys, type Pairs } from "./keys.ts";
 import type { Cells } from "./ordinals.ts";
 import type { Aggregation, Group, Members, Metric, Outcome, Plan, Run } from "./plan.ts";
@@ -27,7 +28,7 @@ export interface Chosen {
 export interface Bucketing {
   readonly keys: Keys;
   /** Chooses and orders the buckets of an owner, whose cells are in the order of their first occurrence. */
-  readonly choose: (own: Uint32Array, cells: Cells, metricOf: MetricOfCell) => Chosen;
+  readonly choose: (own: Uint32Array, cells: Cells, metricOf: MetricOfCell) => InSlices<Chosen>;
 }
 
 /** A metric of the sub-aggregation that orders the buckets. */
@@ -57,28 +58,32 @@ interface Context {
   readonly options: BucketOptions;
 }
 
-function runBuckets({ keys, choose }: Bucketing, { group, run, options }: Context): Outcome {
+function* runBuckets({ keys, choose }: Bucketing, { group, run, options }: Context): InSlices<Outcome> {
   const { isKeyed, subAggregations, order } = options;
-  const { cells, pairs } = collectCells(group, run, { keys, keepsPairs: subAggregations.length > 0 });
-  const ordering = order === undefined ? undefined : order.aggregation.plan.run(allCells(cells, pairs), run);
+  const { cells, pairs } = yield* collectCells(group, run, { keys, keepsPairs: subAggregations.length > 0 });
+  const ordering = order === undefined ? undefined : yield* order.aggregation.plan.run(allCells(cells, pairs), run);
   const metricOf: MetricOfCell = (cell) => ordering?.metricOf?.(cell, order?.metric ?? "") ?? null;
 
   const cellsOf = cells.byOwner(group.ownerCount);
   const chosen: Chosen[] = [];
   for (let owner = 0; owner < group.ownerCount; owner += 1) {
-    const choice = choose(cellsOf(owner), cells, metricOf);
+    const choice = yield* choose(cellsOf(owner), cells, metricOf);
     // Those of the empty owner are counted where they are shown.
     if (owner !== group.emptyOwner) run.countBuckets(choice.buckets.length);
     chosen.push(choice);
   }
 
-  const { below, ownerOf } = keptCells({ chosen, cells, pairs });
-  const outcomes = subAggregations.map((aggregation) => {
-    const isOrdering = ordering !== undefined && aggregation === order?.aggregation;
-    const outcome = isOrdering ? ordering : aggregation.plan.run(below, run);
-    const emptyOwner = isOrdering ? cells.count : below.emptyOwner;
-    return { alias: aggregation.alias, outcome, ownerOf: isOrdering ? sameCell : ownerOf, emptyOwner };
-  });
+  const { below, ownerOf } = yield* keptCells({ chosen, cells, pairs, run });
+  const outcomes: ResultOfCells[] = [];
+  for (const aggregation of subAggregations) {
+    const { alias } = aggregation;
+    if (ordering !== undefined && aggregation === order?.aggregation)
+      outcomes.push({ alias, outcome: ordering, ownerOf: sameCell, emptyOwner: cells.count });
+    else {
+      const outcome = yield* aggregation.plan.run(below, run);
+      outcomes.push({ alias, outcome, ownerOf, emptyOwner: below.emptyOwner });
+    }
+  }
 
   const replyOf = ({ cell, members }: Bucket): Reply => {
     const results = outcomes.map(({ alias, outcome, ownerOf, emptyOwner }) => {
@@ -100,6 +105,14 @@ function runBuckets({ keys, choose }: Bucketing, { group, run, options }: Contex
   };
 }
 
+/** The results of a sub-aggregation, by the cells of the buckets. */
+interface ResultOfCells {
+  readonly alias: Bytes;
+  readonly outcome: Outcome;
+  readonly ownerOf: (cell: number) => number;
+  readonly emptyOwner: number | undefined;
+}
+
 const sameCell = (cell: number): number => cell;
 
 /** The group of all cells, for a sub-aggregation that orders them. */
@@ -108,10 +121,17 @@ function allCells(cells: Cells, { documents, cells: owners }: Pairs): Group {
 }
 
 /** The group of the chosen cells, and the owner in it of each. Changes the pairs. */
-function keptCells({ chosen, cells, pairs }: { chosen: readonly Chosen[]; cells: Cells; pairs: Pairs }): {
-  below: Group;
-  ownerOf: (cell: number) => number;
-} {
+function* keptCells({
+  chosen,
+  cells,
+  pairs,
+  run,
+}: {
+  chosen: readonly Chosen[];
+  cells: Cells;
+  pairs: Pairs;
+  run: Run;
+}): InSlices<{ below: Group; ownerOf: (cell: number) => number }> {
   /** By cell: its owner plus one; 0: it was not chosen. */
   const owners = new Uint32Array(cells.count);
   let keptCount = 0;
@@ -121,7 +141,7 @@ function keptCells({ chosen, cells, pairs }: { chosen: readonly Chosen[]; cells:
       keptCount += 1;
       owners[cell] = keptCount;
     }
-  pairs.keep(owners);
+  yield* pairs.keep(owners, run.spend);
   return {
     below: { documents: pairs.documents, owners: pairs.cells, ownerCount: keptCount + 1, emptyOwner: keptCount },
     ownerOf: (cell) => (owners[cell] as number) - 1,

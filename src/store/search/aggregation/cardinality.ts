@@ -20,8 +20,8 @@ export function planCardinality({ field, number }: PlannedField, parameters: Agg
     };
   };
   return {
-    run: (group, run) => {
-      const { cells } = collectCells(group, run, { keys: keysFor(run), keepsPairs: false });
+    *run(group, run) {
+      const { cells } = yield* collectCells(group, run, { keys: keysFor(run), keepsPairs: false });
       const counts = new Float64Array(group.ownerCount);
       for (let cell = 0; cell < cells.count; cell += 1) {
         const owner = cells.ownerOf(cell);

@@ -3,6 +3,7 @@ import type { Bytes } from "../../../kernel/bytes.ts";
 import type { Reply } from "../../reply/reply.ts";
 import type { IndexDefinition } from "../definition.ts";
 import type { IndexReader, Spend } from "../index/index-reader.ts";
+import type { InSlices } from "../slices.ts";
 
 /** Aggregations that were read, and fit their index. */
 export interface Aggregations {
@@ -17,4 +18,4 @@ export type Aggregate = (
   index: IndexReader,
   documents: Uint32Array,
   options: { readonly aggregations: Aggregations; readonly spend: Spend },
-) => Reply;
+) => InSlices<Reply>;

@@ -3,7 +3,9 @@ import type { Bytes } from "../../../kernel/bytes.ts";
 import { JsonObject } from "../../json/object.ts";
 import { map, type Reply } from "../../reply/reply.ts";
 import type { WordColumn } from "../index/index-reader.ts";
+import type { InSlices } from "../slices.ts";
 import { inChunks, wordsOf } from "./columns.ts";
+import { firstBuckets } from "./first-buckets.ts";
 import type { AggregationParameters } from "./parameters.ts";
 import type { Group, Plan, PlannedField, Run } from "./plan.ts";
 
@@ -43,9 +45,9 @@ export function planFacet({ number }: PlannedField, parameters: AggregationParam
     order: parseOrder(parameters),
   };
   return {
-    run: (group, run) => {
-      const root = countPaths(group, run, { column: wordsOf(run, number), options });
-      const { members, children } = childrenOf(root, { options, run });
+    *run(group, run) {
+      const root = yield* countPaths(group, run, { column: wordsOf(run, number), options });
+      const { members, children } = yield* childrenOf(root, { options, run });
       return { membersOf: () => [["path", given], ...members, ["children", children]] };
     },
   };
@@ -62,11 +64,11 @@ function parseOrder(parameters: AggregationParameters): FacetOptions["order"] {
 }
 
 /** The tree below the path. Each node has the number of documents with a value at or below it. */
-function countPaths(
+function* countPaths(
   { documents }: Group,
   { spend }: Run,
   { column, options }: { column: WordColumn; options: FacetOptions },
-): FacetNode {
+): InSlices<FacetNode> {
   const root = nodeOf(options.path);
   const nodes = new Map<Bytes, FacetNode>();
   /** By ordinal: the nodes at and above it, the highest first. */
@@ -79,7 +81,7 @@ function countPaths(
     nodesOfOrdinals.set(ordinal, found);
     return found;
   };
-  inChunks(documents.length, spend, (start, end) => {
+  yield* inChunks(documents.length, spend, (start, end) => {
     for (let place = start; place < end; place += 1) {
       const document = documents[place] as number;
       const valueCount = column.countOf(document);
@@ -127,26 +129,31 @@ function nodeOf(path: Bytes): FacetNode {
 }
 
 /** The members of a node about its children, and those that it shows. */
-function childrenOf(
+function* childrenOf(
   node: FacetNode,
   { options, run }: { options: FacetOptions; run: Run },
-): { members: readonly (readonly [Bytes, Reply])[]; children: readonly Reply[] } {
+): InSlices<{ members: readonly (readonly [Bytes, Reply])[]; children: readonly Reply[] }> {
   const { size, minDocCount, order } = options;
-  run.spend(STEPS_OF_NODE * node.children.length);
   const sign = order.isAscending ? 1 : -1;
   const byPath = (one: FacetNode, other: FacetNode): number => (one.path < other.path ? -1 : 1);
-  const sorted = node.children
-    .filter(({ docCount }) => docCount >= minDocCount)
-    .sort((one, other) =>
-      order.by === "path" ? sign * byPath(one, other) : sign * (one.docCount - other.docCount) || byPath(one, other),
-    );
-  const shown = sorted.slice(0, size);
-  run.countBuckets(shown.length);
-  const sumOtherDocCount = sorted.slice(size).reduce((sum, { docCount }) => sum + docCount, 0);
-  const children = shown.map((child): Reply => {
-    const below = childrenOf(child, { options, run });
-    const members = [["path", child.path], ["docCount", child.docCount], ...below.members] as const;
-    return map(below.children.length === 0 ? members : [...members, ["children", below.children]]);
+  const candidates = node.children.filter(({ docCount }) => docCount >= minDocCount);
+  const at = (place: number): FacetNode => candidates[place] as FacetNode;
+  const compare = (one: FacetNode, other: FacetNode): number =>
+    order.by === "path" ? sign * byPath(one, other) : sign * (one.docCount - other.docCount) || byPath(one, other);
+  const first = yield* firstBuckets(run, {
+    count: candidates.length,
+    size,
+    compare: (one, other) => compare(at(one), at(other)),
   });
+  const shown = first.map(at);
+  let sumOtherDocCount = candidates.reduce((sum, { docCount }) => sum + docCount, 0);
+  run.countBuckets(shown.length);
+  const children: Reply[] = [];
+  for (const child of shown) {
+    sumOtherDocCount -= child.docCount;
+    const below = yield* childrenOf(child, { options, run });
+    const members = [["path", child.path], ["docCount", child.docCount], ...below.members] as const;
+    children.push(map(below.children.length === 0 ? members : [...members, ["children", below.children]]));
+  }
   return { members: [["sumOtherDocCount", sumOtherDocCount]], children };
 }

@@ -1,12 +1,14 @@
 /** `$histogram` and `$dateHistogram`: buckets of equal width. */
 import type { Bytes } from "../../../kernel/bytes.ts";
 import { bucketsTooMany } from "../aggregation-errors.ts";
-import { type Bucket, NO_CELL, planBuckets } from "./buckets.ts";
-import { numbersOf } from "./columns.ts";
+import type { InSlices } from "../slices.ts";
+import { type Bucket, type Chosen, NO_CELL, planBuckets } from "./buckets.ts";
+import { inChunks, numbersOf } from "./columns.ts";
+import { firstBuckets } from "./first-buckets.ts";
 import { NO_KEY } from "./keys.ts";
 import { type Cells, NumberOrdinals } from "./ordinals.ts";
 import type { AggregationParameters, Bounds } from "./parameters.ts";
-import { type Aggregation, BUCKETS_MAX, type Members, type Plan, type PlannedField } from "./plan.ts";
+import { type Aggregation, BUCKETS_MAX, type Members, type Plan, type PlannedField, type Run } from "./plan.ts";
 import { keyReply, numberText, timeText } from "./print.ts";
 
 /** Buckets begin at `offset` and at each multiple of `interval` from there. */
@@ -86,7 +88,7 @@ function planGrid(
   return planBuckets(
     (run) => {
       const column = numbersOf(run, number);
-      const places = new NumberOrdinals(run.spend);
+      const ordinals = new NumberOrdinals(run.spend);
       return {
         keys: {
           countOf: (document) => column.countOf(document),
@@ -95,14 +97,15 @@ function planGrid(
             if (isOutside(value, grid.hardBounds)) return NO_KEY;
             const place = placeOf(value, grid);
             if (!Number.isSafeInteger(place)) throw bucketsTooMany(BUCKETS_MAX);
-            return places.ordinalOf(place);
+            return ordinals.ordinalOf(place);
           },
           missing: NO_KEY,
           limit: undefined,
         },
-        choose: (own, cells) => {
-          const placeOfCell = (cell: number): number => Number(places.valueAt(cells.keyOf(cell)));
-          const buckets = shownPlaces(own, { cells, placeOfCell, grid }).map(({ place, cell }): Bucket => {
+        *choose(own, cells): InSlices<Chosen> {
+          const placeOfCell = (cell: number): number => Number(ordinals.valueAt(cells.keyOf(cell)));
+          const places = yield* shownPlaces(own, { cells, placeOfCell, grid, run });
+          const buckets = places.map(({ place, cell }): Bucket => {
             const key = place * interval + offset;
             const docCount = cell === NO_CELL ? 0 : cells.countOf(cell);
             return { cell, name: numberText(key), members: [...keyMembers(key), ["docCount", docCount]] };
@@ -145,14 +148,23 @@ interface Place {
 }
 
 /** The buckets that an owner shows, in rising order. */
-function shownPlaces(
+function* shownPlaces(
   own: Uint32Array,
-  { cells, placeOfCell, grid }: { cells: Cells; placeOfCell: (cell: number) => number; grid: Grid },
-): readonly Place[] {
+  { cells, placeOfCell, grid, run }: { cells: Cells; placeOfCell: (cell: number) => number; grid: Grid; run: Run },
+): InSlices<readonly Place[]> {
   const { minDocCount, extendedBounds } = grid;
-  const filled: Place[] = [];
-  for (const cell of own) if (cells.countOf(cell) >= minDocCount) filled.push({ place: placeOfCell(cell), cell });
-  filled.sort((one, other) => one.place - other.place);
+  const found: Place[] = [];
+  yield* inChunks(own.length, run.spend, (start, end) => {
+    for (let at = start; at < end; at += 1) {
+      const cell = own[at] as number;
+      if (cells.countOf(cell) < minDocCount) continue;
+      if (found.length >= BUCKETS_MAX) throw bucketsTooMany(BUCKETS_MAX);
+      found.push({ place: placeOfCell(cell), cell });
+    }
+  });
+  const compare = (one: number, other: number): number => (found[one] as Place).place - (found[other] as Place).place;
+  const order = yield* firstBuckets(run, { count: found.length, size: found.length, compare });
+  const filled = order.map((at) => found[at] as Place);
   if (minDocCount > 0) return filled;
 
   const ends = filled.length === 0 ? [] : [filled[0]?.place as number, filled.at(-1)?.place as number];

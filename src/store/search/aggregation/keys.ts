@@ -1,6 +1,7 @@
 /** The keys of values: small numbers, by which documents are put into cells. */
 import type { Bytes } from "../../../kernel/bytes.ts";
 import { valuesTooMany } from "../aggregation-errors.ts";
+import type { InSlices, Spend } from "../slices.ts";
 import { inChunks } from "./columns.ts";
 import { Cells } from "./ordinals.ts";
 import type { Group, Run } from "./plan.ts";
@@ -60,16 +61,18 @@ export class Pairs {
   }
 
   /** Keeps the pairs whose cell has an owner, and replaces the cell by it: `owners` has each owner plus one, or 0. */
-  keep(owners: Uint32Array): void {
+  *keep(owners: Uint32Array, spend: Spend): InSlices<void> {
     const [documents, cells] = [this.#documents, this.#cells];
     let length = 0;
-    for (let at = 0; at < this.#length; at += 1) {
-      const owner = owners[cells[at] as number] as number;
-      if (owner === 0) continue;
-      documents[length] = documents[at] as number;
-      cells[length] = owner - 1;
-      length += 1;
-    }
+    yield* inChunks(this.#length, spend, (start, end) => {
+      for (let at = start; at < end; at += 1) {
+        const owner = owners[cells[at] as number] as number;
+        if (owner === 0) continue;
+        documents[length] = documents[at] as number;
+        cells[length] = owner - 1;
+        length += 1;
+      }
+    });
     this.#length = length;
   }
 }
@@ -80,11 +83,11 @@ export interface Collected {
 }
 
 /** Puts the documents of a group into cells. With `keepsPairs`, the pairs are for sub-aggregations. */
-export function collectCells(
+export function* collectCells(
   { documents, owners, ownerCount }: Group,
   { spend }: Run,
   { keys, keepsPairs }: { keys: Keys; keepsPairs: boolean },
-): Collected {
+): InSlices<Collected> {
   const cells = new Cells(ownerCount, { keyLimit: keys.limit, spend });
   const pairs = new Pairs(keepsPairs ? documents.length : 0);
   const add = (place: number, document: number, key: number): void => {
@@ -92,7 +95,7 @@ export function collectCells(
     const cell = cells.add(place, owners === undefined ? 0 : (owners[place] as number), key);
     if (cell >= 0 && keepsPairs) pairs.push(document, cell);
   };
-  inChunks(documents.length, spend, (start, end) => {
+  yield* inChunks(documents.length, spend, (start, end) => {
     for (let place = start; place < end; place += 1) {
       const document = documents[place] as number;
       const valueCount = keys.countOf(document);

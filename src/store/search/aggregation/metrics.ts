@@ -1,6 +1,7 @@
 /** Aggregations that make one or more numbers of the values of each owner: all except percentiles and cardinality. */
 import type { Bytes } from "../../../kernel/bytes.ts";
 import { map } from "../../reply/reply.ts";
+import type { InSlices } from "../slices.ts";
 import { inChunks, numbersOf } from "./columns.ts";
 import type { AggregationParameters } from "./parameters.ts";
 import type { Group, Members, Metric, Outcome, Plan, PlannedField, Run } from "./plan.ts";
@@ -28,8 +29,8 @@ export function planValue(name: SingleValue): (field: PlannedField, parameters: 
   return ({ field, number }, parameters) => {
     const missing = parameters.missingNumber(field);
     return {
-      run: (group, run) => {
-        const statistics = collectStatistics(group, run, { number, missing });
+      *run(group, run) {
+        const statistics = yield* collectStatistics(group, run, { number, missing });
         const metricOf = (owner: number): Metric =>
           statistics.counts[owner] === 0 ? null : statisticOf(statistics, owner, name);
         return { metricOf, membersOf: (owner) => [["value", metricReply(metricOf(owner))]] };
@@ -41,8 +42,8 @@ export function planValue(name: SingleValue): (field: PlannedField, parameters: 
 export function planCount({ field, number }: PlannedField, parameters: AggregationParameters): Plan {
   const missing = parameters.missing(field);
   return {
-    run: (group, run) => {
-      const counts = countValues(group, run, { number, hasMissing: missing !== undefined });
+    *run(group, run) {
+      const counts = yield* countValues(group, run, { number, hasMissing: missing !== undefined });
       const metricOf = (owner: number): number => counts[owner] as number;
       return { metricOf, membersOf: (owner) => [["value", metricReply(metricOf(owner))]] };
     },
@@ -56,8 +57,8 @@ type StatsMetric = (typeof statsMetrics)[number];
 export function planStats({ field, number }: PlannedField, parameters: AggregationParameters): Plan {
   const missing = parameters.missingNumber(field);
   return {
-    run: (group, run) => {
-      const statistics = collectStatistics(group, run, { number, missing });
+    *run(group, run) {
+      const statistics = yield* collectStatistics(group, run, { number, missing });
       return {
         membersOf: (owner) => statsMembers(statistics, owner),
         metricOf: (owner, name) => statisticOf(statistics, owner, name as StatsMetric),
@@ -89,11 +90,11 @@ function statisticOf({ counts, sums, extremes }: Statistics, owner: number, name
   }
 }
 
-function collectStatistics(
+function* collectStatistics(
   { documents, owners, ownerCount }: Group,
   run: Run,
   { number, missing }: { number: number; missing: Missing },
-): Statistics {
+): InSlices<Statistics> {
   const column = numbersOf(run, number);
   const counts = new Float64Array(ownerCount);
   const sums = new Float64Array(ownerCount);
@@ -104,7 +105,7 @@ function collectStatistics(
     sums[owner] = (sums[owner] as number) + Number(value);
     extremes.take(owner, value);
   };
-  inChunks(documents.length, run.spend, (start, end) => {
+  yield* inChunks(documents.length, run.spend, (start, end) => {
     for (let place = start; place < end; place += 1) {
       const document = documents[place] as number;
       const owner = owners === undefined ? 0 : (owners[place] as number);
@@ -165,14 +166,14 @@ class ExactExtremes implements Extremes {
   }
 }
 
-function countValues(
+function* countValues(
   { documents, owners, ownerCount }: Group,
   run: Run,
   { number, hasMissing }: { number: number; hasMissing: boolean },
-): Float64Array {
+): InSlices<Float64Array> {
   const column = run.index.column(number);
   const counts = new Float64Array(ownerCount);
-  inChunks(documents.length, run.spend, (start, end) => {
+  yield* inChunks(documents.length, run.spend, (start, end) => {
     for (let place = start; place < end; place += 1) {
       const owner = owners === undefined ? 0 : (owners[place] as number);
       const valueCount = column.countOf(documents[place] as number);
@@ -202,9 +203,9 @@ export function planExtendedStats({ field, number }: PlannedField, parameters: A
   const sigma = parameters.double("sigma", SIGMA);
   if (sigma < 0) throw parameters.invalid("sigma", "must not be negative");
   return {
-    run: (group, run): Outcome => {
-      const statistics = collectStatistics(group, run, { number, missing });
-      const squares = collectSquares(group, run, { number, missing, statistics });
+    *run(group, run): InSlices<Outcome> {
+      const statistics = yield* collectStatistics(group, run, { number, missing });
+      const squares = yield* collectSquares(group, run, { number, missing, statistics });
       const deviationsOf = (owner: number): Record<(typeof deviationMetrics)[number], Metric> => {
         const count = statistics.counts[owner] as number;
         const ofMean = squares.ofDistances[owner] as number;
@@ -267,11 +268,11 @@ interface Squares {
 }
 
 /** A pass of its own, because the difference of large sums would lose the variance of values that are close together. */
-function collectSquares(
+function* collectSquares(
   { documents, owners, ownerCount }: Group,
   run: Run,
   { number, missing, statistics }: { number: number; missing: Missing; statistics: Statistics },
-): Squares {
+): InSlices<Squares> {
   const column = numbersOf(run, number);
   const averages = statistics.sums.map((sum, owner) => sum / (statistics.counts[owner] as number));
   const ofValues = new Float64Array(ownerCount);
@@ -282,7 +283,7 @@ function collectSquares(
     ofValues[owner] = (ofValues[owner] as number) + double * double;
     ofDistances[owner] = (ofDistances[owner] as number) + distance * distance;
   };
-  inChunks(documents.length, run.spend, (start, end) => {
+  yield* inChunks(documents.length, run.spend, (start, end) => {
     for (let place = start; place < end; place += 1) {
       const document = documents[place] as number;
       const owner = owners === undefined ? 0 : (owners[place] as number);

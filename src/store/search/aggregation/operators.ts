@@ -6,7 +6,7 @@ import { planFacet } from "./facet.ts";
 import { planDateHistogram, planHistogram } from "./histogram.ts";
 import { extendedStatsMetrics, planCount, planExtendedStats, planStats, planValue, statsMetrics } from "./metrics.ts";
 import type { AggregationParameters } from "./parameters.ts";
-import { planPercentiles } from "./percentiles.ts";
+import { planPercentiles } from "./percentiles/percentiles.ts";
 import type { Aggregation, Plan, PlannedField } from "./plan.ts";
 import { planRange } from "./range.ts";
 import { planTerms } from "./terms/terms.ts";

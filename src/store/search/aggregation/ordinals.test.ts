@@ -9,6 +9,7 @@ function stepsOf(valueAt: (index: number) => number): number {
   let steps = 0;
   const ordinals = new NumberOrdinals((more) => {
     steps += more;
+    return false;
   });
   for (let index = 0; index < COUNT; index += 1) assert.equal(ordinals.ordinalOf(valueAt(index)), index);
   for (let index = 0; index < COUNT; index += 1) assert.equal(ordinals.ordinalOf(valueAt(index)), index);

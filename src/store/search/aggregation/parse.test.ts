@@ -3,6 +3,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
 import { CommandError } from "../../errors.ts";
+import { atOnce } from "../slices.ts";
 import { aggregate } from "./aggregate.ts";
 import { AGGREGATIONS_BYTES_MAX, parseAggregations } from "./parse.ts";
 import { definitionOf, fieldOf, indexOf } from "./slow/index-reader.virtual.ts";
@@ -227,7 +228,7 @@ function errorOver(values: readonly number[], text: string): string | undefined 
     values.map((value) => [[value]]),
   );
   try {
-    aggregate(index, Uint32Array.from(values.keys()), { aggregations, spend: () => {} });
+    atOnce(aggregate(index, Uint32Array.from(values.keys()), { aggregations, spend: () => false }));
     return undefined;
   } catch (error) {
     assert.ok(error instanceof CommandError, String(error));
@@ -256,12 +257,14 @@ test("work above the limit of a command is refused", () => {
   const limit = new CommandError("ERR too much work");
   assert.throws(
     () =>
-      aggregate(index, Uint32Array.of(0), {
-        aggregations,
-        spend: () => {
-          throw limit;
-        },
-      }),
+      atOnce(
+        aggregate(index, Uint32Array.of(0), {
+          aggregations,
+          spend: () => {
+            throw limit;
+          },
+        }),
+      ),
     (error) => error === limit,
   );
 });
@@ -288,7 +291,7 @@ test("any JSON is read, or refused with an error for the client", () => {
       const text = JSON.stringify({ a: isNested ? { $terms: { field: "k" }, $aggs: { b: plain } } : plain });
       try {
         const aggregations = parseAggregations(text, definition);
-        aggregate(index, Uint32Array.of(0, 1), { aggregations, spend: () => {} });
+        atOnce(aggregate(index, Uint32Array.of(0, 1), { aggregations, spend: () => false }));
       } catch (error) {
         assert.ok(error instanceof CommandError, `${text}: ${String(error)}`);
       }

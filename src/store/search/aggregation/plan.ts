@@ -9,6 +9,7 @@ import type { Bytes } from "../../../kernel/bytes.ts";
 import type { Reply } from "../../reply/reply.ts";
 import type { SearchField } from "../definition.ts";
 import type { IndexReader, Spend } from "../index/index-reader.ts";
+import type { InSlices } from "../slices.ts";
 
 /** Buckets of one answer, those of all levels together. */
 export const BUCKETS_MAX = 65_000;
@@ -48,7 +49,7 @@ export interface Run {
 
 /** One aggregation whose parameters are read. */
 export interface Plan {
-  readonly run: (group: Group, run: Run) => Outcome;
+  readonly run: (group: Group, run: Run) => InSlices<Outcome>;
 }
 
 /** The field of an aggregation. */

@@ -3,7 +3,8 @@ import type { Bytes } from "../../../kernel/bytes.ts";
 import { JsonObject } from "../../json/object.ts";
 import { rangesOverlap } from "../aggregation-errors.ts";
 import type { FieldType } from "../definition.ts";
-import { type Bucket, NO_CELL, planBuckets } from "./buckets.ts";
+import type { InSlices } from "../slices.ts";
+import { type Bucket, type Chosen, NO_CELL, planBuckets } from "./buckets.ts";
 import { numbersOf } from "./columns.ts";
 import { NO_KEY } from "./keys.ts";
 import type { AggregationParameters } from "./parameters.ts";
@@ -57,7 +58,7 @@ export function planRange(
           missing: NO_KEY,
           limit: ranges.length,
         },
-        choose: (own, cells) => {
+        *choose(own, cells): InSlices<Chosen> {
           const cellOf = new Map(Array.from(own, (cell) => [cells.keyOf(cell), cell]));
           const buckets = shown.map(({ name, bounds }, at): Bucket => {
             const cell = cellOf.get(at) ?? NO_CELL;

@@ -6,12 +6,12 @@
  */
 import type { Bytes } from "../../../kernel/bytes.ts";
 import type { IndexDefinition } from "../definition.ts";
+import type { InSlices, Spend } from "../slices.ts";
+
+export type { Spend } from "../slices.ts";
 
 /** What a cursor points at after its last document; greater than all numbers of documents. */
 export const NO_DOCUMENT = 0x7fff_ffff;
-
-/** Throws an error above the limit of a command. Steps are about 10 ns each. */
-export type Spend = (steps: number) => void;
 
 export interface IndexReader {
   readonly definition: IndexDefinition;
@@ -44,11 +44,14 @@ export interface TextReader {
   readonly documentFrequency: (term: Term) => number;
   readonly postings: (term: Term) => Postings;
   /** Terms that begin with this, in the order of their bytes, at most `limit` of them; only those with live documents. */
-  readonly termsWithPrefix: (prefix: Bytes, options: { readonly limit: number; readonly spend: Spend }) => Term[];
+  readonly termsWithPrefix: (
+    prefix: Bytes,
+    options: { readonly limit: number; readonly spend: Spend },
+  ) => InSlices<Term[]>;
   /** Terms that are within the distance of the token, only those with live documents, in the order of their bytes. */
-  readonly termsNear: (token: Bytes, options: FuzzyOptions) => Term[];
+  readonly termsNear: (token: Bytes, options: FuzzyOptions) => InSlices<Term[]>;
   /** Terms that a pattern of `$regex` matches as a whole, only those with live documents, in the order of their bytes. */
-  readonly termsMatching: (pattern: TokenPattern, spend: Spend) => Term[];
+  readonly termsMatching: (pattern: TokenPattern, spend: Spend) => InSlices<Term[]>;
 }
 
 export interface FuzzyOptions {

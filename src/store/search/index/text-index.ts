@@ -1,6 +1,7 @@
 /** The terms and postings of one TEXT field. */
 import type { Bytes } from "../../../kernel/bytes.ts";
 import type { FieldValue } from "../definition.ts";
+import type { InSlices } from "../slices.ts";
 import type { Analyzer } from "../text/analyzer.ts";
 import { ByteStringList, ownBytes } from "./byte-string-list.ts";
 import { ByteStringNumbers } from "./byte-string-numbers.ts";
@@ -16,9 +17,6 @@ import { SortedTerms } from "./terms/sorted-terms.ts";
 import { type PrefixAutomaton, walkPrefix, walkTerms } from "./terms/term-walk.ts";
 import type { CompiledTokenPattern } from "./token-pattern.ts";
 import { GAP, type TokenSequence } from "./token-sequence.ts";
-
-/** The steps of a term that a walk takes or passes over. */
-const TERM_STEPS = 5;
 
 export class TextIndex implements TextReader {
   readonly #live: LiveDocuments;
@@ -152,35 +150,35 @@ export class TextIndex implements TextReader {
     return new PostingsCursor(this.#lists, term, { live: this.#live, lengths: this.#lengths });
   }
 
-  termsWithPrefix(prefix: Bytes, { limit, spend }: { readonly limit: number; readonly spend: Spend }): Term[] {
+  *termsWithPrefix(
+    prefix: Bytes,
+    { limit, spend }: { readonly limit: number; readonly spend: Spend },
+  ): InSlices<Term[]> {
     const found: Term[] = [];
     if (limit <= 0) return found;
-    let passed = 0;
-    walkPrefix(prefix, { sorted: this.#sorted, tokens: this.#tokens.items }, (term) => {
-      passed += 1;
-      if (passed % 100 === 0) spend(100 * TERM_STEPS);
+    const take = (term: Term): boolean => {
       if (this.#lists.liveCount(term) > 0) found.push(term);
       return found.length < limit;
-    });
-    spend(20 + (passed % 100) * TERM_STEPS);
+    };
+    yield* walkPrefix(prefix, { sorted: this.#sorted, tokens: this.#tokens.items }, { take, spend });
     return found;
   }
 
-  termsNear(token: Bytes, { spend, ...options }: FuzzyOptions): Term[] {
+  termsNear(token: Bytes, { spend, ...options }: FuzzyOptions): InSlices<Term[]> {
     return this.#walk(new LevenshteinAutomaton(codePointsOf(token), options), spend);
   }
 
   /** The pattern must be one of `compileTokenPattern`. */
-  termsMatching(pattern: TokenPattern, spend: Spend): Term[] {
+  termsMatching(pattern: TokenPattern, spend: Spend): InSlices<Term[]> {
     return this.#walk((pattern as CompiledTokenPattern).automaton(spend), spend);
   }
 
-  #walk(automaton: PrefixAutomaton, spend: Spend): Term[] {
+  *#walk(automaton: PrefixAutomaton, spend: Spend): InSlices<Term[]> {
     const found: Term[] = [];
     const take = (term: Term): void => {
       if (this.#lists.liveCount(term) > 0) found.push(term);
     };
-    walkTerms(automaton, { sorted: this.#sorted, tokens: this.#tokens.items }, { take, spend });
+    yield* walkTerms(automaton, { sorted: this.#sorted, tokens: this.#tokens.items }, { take, spend });
     return found;
   }
 

@@ -9,6 +9,7 @@ import { allowanceOf, spending } from "../../../../test/budget.ts";
 import { seedFrom } from "../../../../test/harness/seed.ts";
 import { type Random, seededRandom } from "../../../kernel/random.ts";
 import type { IndexDefinition, SearchDocument } from "../definition.ts";
+import { atOnce } from "../slices.ts";
 import { BruteForce } from "./brute-force.virtual.ts";
 import type { Ranking } from "./contract.ts";
 import { makeFilterParser } from "./filter-parser.ts";
@@ -32,7 +33,9 @@ function withSeeds(compare: (seed: number) => void): void {
   }
 }
 
-const spend = (): void => {};
+const spend = (): boolean => false;
+/** The slice is over whenever somebody asks. */
+const spendAll = (): boolean => true;
 const analyzerFor = plainAnalyzer((word) => (word.endsWith("s") ? word.slice(0, -1) : word));
 const matchesPattern = (pattern: string, token: string): boolean => new RegExp(`^(?:${pattern})$`, "i").test(token);
 const parse = makeFilterParser({
@@ -56,14 +59,18 @@ function compareOnce(draw: Draw, { documentCount, filterCount }: { documentCount
     const message = `${text}\n${JSON.stringify({ ranking, limit, offset })}`;
     const expected = slow.hits(text, ranking);
     const numbers = expected.map(({ document }) => document).sort((one, other) => one - other);
-    assert.equal(countMatches(index, filter, spend), numbers.length, message);
-    assert.deepEqual([...matchingDocuments(index, filter, spend)], numbers, message);
-    const found = findHits(index, filter, { ranking, offset, limit, spend });
+    assert.equal(atOnce(countMatches(index, filter, spend)), numbers.length, message);
+    assert.deepEqual([...atOnce(matchingDocuments(index, filter, spend))], numbers, message);
+    const found = atOnce(findHits(index, filter, { ranking, offset, limit, spend }));
     assert.equal(faultOfHits(found, { expected, ranking, offset, limit }), undefined, message);
+    assert.equal(atOnce(countMatches(index, filter, spendAll)), numbers.length, message);
+    assert.deepEqual([...atOnce(matchingDocuments(index, filter, spendAll))], numbers, message);
+    const inSlices = atOnce(findHits(index, filter, { ranking, offset, limit, spend: spendAll }));
+    assert.deepEqual(inSlices, found, message);
   }
 }
 
-test("random filters over small indexes find, count, score and order as a search through all documents", () => {
+test("random filters over small indexes find, count, score and order as a search through all documents, in slices too", () => {
   withSeeds((seed) => {
     // Several for each index of the other tests, which are larger.
     const draw = new Draw(seededRandom(seed));
@@ -105,9 +112,10 @@ test("skipping of low scores leaves out no hit, with sums of frequent and rare w
       });
       const text = JSON.stringify(random.below(2) === 0 ? { $and: clauses.slice(0, 2) } : { $or: clauses });
       const options = { ranking: byScore, offset: 0, limit: 1 + random.below(12) };
-      const found = findHits(index, parse(text, oneText), { ...options, spend });
+      const found = atOnce(findHits(index, parse(text, oneText), { ...options, spend }));
       const fault = faultOfHits(found, { ...options, expected: slow.hits(text, byScore) });
       assert.equal(fault, undefined, text);
+      assert.deepEqual(atOnce(findHits(index, parse(text, oneText), { ...options, spend: spendAll })), found, text);
     }
   });
 });

@@ -2,6 +2,7 @@
 import type { Bytes } from "../../../kernel/bytes.ts";
 import type { IndexDefinition } from "../definition.ts";
 import type { IndexReader, Spend } from "../index/index-reader.ts";
+import type { InSlices } from "../slices.ts";
 
 /** A filter that was read, and fits its index. */
 export interface Filter {
@@ -42,10 +43,10 @@ export type FindHits = (
   index: IndexReader,
   filter: Filter,
   options: { readonly ranking: Ranking; readonly offset: number; readonly limit: number; readonly spend: Spend },
-) => Hit[];
+) => InSlices<readonly Hit[]>;
 
 /** The number of matching documents. Computes no score. */
-export type CountMatches = (index: IndexReader, filter: Filter, spend: Spend) => number;
+export type CountMatches = (index: IndexReader, filter: Filter, spend: Spend) => InSlices<number>;
 
 /** All matching documents in rising order. Computes no score. */
-export type MatchingDocuments = (index: IndexReader, filter: Filter, spend: Spend) => Uint32Array;
+export type MatchingDocuments = (index: IndexReader, filter: Filter, spend: Spend) => InSlices<Uint32Array>;

@@ -11,9 +11,10 @@
  *     (MaxScore of Turtle and Flood, by stretches as in block-max indexes).
  */
 import { NO_DOCUMENT, type Spend } from "../index/index-reader.ts";
+import type { InSlices } from "../slices.ts";
 import type { BestDocuments } from "./best-documents.ts";
-import type { Cursor } from "./cursors/cursor.ts";
-import { WINDOW, WindowSums } from "./cursors/group-cursors.ts";
+import { type Cursor, PAUSED } from "./cursors/cursor.ts";
+import { firstOf, WINDOW, WindowSums } from "./cursors/group-cursors.ts";
 import { roundedScore } from "./score-text.ts";
 
 /** Below this, the bounds of a stretch cost more than they save. */
@@ -22,33 +23,58 @@ const STRETCH_MIN = 512;
 const STEPS_OF_A_SCORE = 3;
 
 /** Offers the documents of one clause that can be among the best. */
-export function collectBest(cursor: Cursor, hits: BestDocuments<number>, spend: Spend): void {
-  let threshold = hits.worst?.key ?? Number.NEGATIVE_INFINITY;
-  let stretchLast = -1;
-  for (let document = cursor.next(); document !== NO_DOCUMENT; ) {
-    spend(STEPS_OF_A_SCORE);
-    if (document > stretchLast && threshold > Number.NEGATIVE_INFINITY) {
-      const isBelow = Math.fround(cursor.boundAt(document)) <= threshold;
-      stretchLast = cursor.boundLast;
-      if (isBelow) {
-        if (stretchLast === NO_DOCUMENT) return;
-        document = cursor.seek(stretchLast + 1);
-        continue;
+export class BestCollector {
+  readonly #cursor: Cursor;
+  readonly #hits: BestDocuments<number>;
+  readonly #spend: Spend;
+  #hasBegun = false;
+  #stretchLast = -1;
+  /** Documents before it were skipped. */
+  #from = 0;
+
+  constructor(cursor: Cursor, hits: BestDocuments<number>, spend: Spend) {
+    this.#cursor = cursor;
+    this.#hits = hits;
+    this.#spend = spend;
+  }
+
+  /** Collects until the slice is over; true if there are no more. */
+  run(): boolean {
+    const cursor = this.#cursor;
+    const hits = this.#hits;
+    const spend = this.#spend;
+    let threshold = hits.worst?.key ?? Number.NEGATIVE_INFINITY;
+    let document = this.#hasBegun ? cursor.seek(Math.max(this.#from, cursor.document + 1)) : cursor.next();
+    this.#hasBegun = true;
+    while (document < PAUSED) {
+      const isOver = spend(STEPS_OF_A_SCORE);
+      let next: number | undefined;
+      if (document > this.#stretchLast && threshold > Number.NEGATIVE_INFINITY) {
+        const isBelow = Math.fround(cursor.boundAt(document)) <= threshold;
+        this.#stretchLast = cursor.boundLast;
+        if (isBelow) {
+          if (this.#stretchLast === NO_DOCUMENT) return true;
+          next = this.#stretchLast + 1;
+        }
       }
+      if (next === undefined) {
+        const score = roundedScore(cursor.score());
+        if (score > threshold && hits.offer(document, score)) threshold = hits.worst?.key ?? threshold;
+      } else this.#from = next;
+      if (isOver) return false;
+      document = next === undefined ? cursor.next() : cursor.seek(next);
     }
-    const score = roundedScore(cursor.score());
-    if (score > threshold && hits.offer(document, score)) threshold = hits.worst?.key ?? threshold;
-    document = cursor.next();
+    return document === NO_DOCUMENT;
   }
 }
 
-/** As `collectBest`, for the documents of any of the clauses, whose scores are added. */
+/** As `BestCollector`, for the documents of any of the clauses, whose scores are added. */
 export function collectBestSums(
   cursors: readonly Cursor[],
   hits: BestDocuments<number>,
   options: { readonly documentLimit: number; readonly spend: Spend },
-): void {
-  new SumCollector(cursors, hits, options).collect();
+): InSlices<void> {
+  return new SumCollector(cursors, hits, options).collect();
 }
 
 class SumCollector {
@@ -78,27 +104,27 @@ class SumCollector {
     this.#spend = spend;
   }
 
-  collect(): void {
+  *collect(): InSlices<void> {
     const count = this.#cursors.length;
     let start = 0;
     while (start < this.#documentLimit) {
-      this.#spend(2 * count);
-      if (this.#essentialFrom === 0) start = this.#firstFrom(start);
+      if (this.#spend(2 * count)) yield;
+      if (this.#essentialFrom === 0) {
+        let first = firstOf(this.#cursors, start);
+        while (first === PAUSED) {
+          yield;
+          first = firstOf(this.#cursors, start);
+        }
+        start = first;
+      }
       if (start >= this.#documentLimit) return;
       const end = this.#measure(start);
       this.#divide();
       const essentialCount = count - this.#essentialFrom;
-      if (essentialCount === 1) this.#collectOne(start, end);
-      else if (essentialCount > 1) this.#collectSeveral(start, end);
+      if (essentialCount === 1) yield* this.#collectOne(start, end);
+      else if (essentialCount > 1) yield* this.#collectSeveral(start, end);
       start = end;
     }
-  }
-
-  /** The first document of any cursor. */
-  #firstFrom(start: number): number {
-    let first = NO_DOCUMENT;
-    for (const cursor of this.#cursors) first = Math.min(first, cursor.seek(start));
-    return first;
   }
 
   /** Finds the bounds of a stretch, and returns where it ends. */
@@ -154,24 +180,32 @@ class SumCollector {
     }
   }
 
-  #collectOne(start: number, end: number): void {
+  *#collectOne(start: number, end: number): InSlices<void> {
     const cursor = this.#cursors.at(-1) as Cursor;
     let count = 0;
-    for (let document = cursor.seek(start); document < end; document = cursor.next()) {
+    for (let document = cursor.seek(start); document < end || document === PAUSED; ) {
+      if (document === PAUSED) {
+        yield;
+        document = cursor.seek(Math.max(start, cursor.document + 1));
+        continue;
+      }
       this.#finish(document, cursor.score());
       count += 1;
+      document = cursor.next();
     }
-    this.#spend(STEPS_OF_A_SCORE * count);
+    if (this.#spend(STEPS_OF_A_SCORE * count)) yield;
   }
 
-  #collectSeveral(start: number, end: number): void {
+  *#collectSeveral(start: number, end: number): InSlices<void> {
     const sums = this.#sums;
     const cursors = this.#cursors;
-    sums.clear();
-    let count = 0;
-    for (let at = this.#essentialFrom; at < cursors.length; at += 1)
-      count += sums.add(cursors[at] as Cursor, start, end);
-    this.#spend(STEPS_OF_A_SCORE * count);
+    sums.clear(start);
+    for (let at = this.#essentialFrom; at < cursors.length; at += 1) {
+      const cursor = cursors[at] as Cursor;
+      const before = sums.addedCount;
+      for (let from = sums.add(cursor, start, end); from < end; from = sums.add(cursor, from, end)) yield;
+      if (this.#spend(STEPS_OF_A_SCORE * (sums.addedCount - before))) yield;
+    }
     for (let at = sums.first(0); at !== NO_DOCUMENT; at = sums.first(at + 1))
       this.#finish(start + at, sums.scores[at] as number);
   }

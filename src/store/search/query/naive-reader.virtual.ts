@@ -9,6 +9,7 @@ import {
   type Term,
   type TextReader,
 } from "../index/index-reader.ts";
+import type { InSlices } from "../slices.ts";
 import type { AnalyzerFor } from "../text/analyzer.ts";
 import { quantised, slowDistance } from "./brute-force.virtual.ts";
 
@@ -88,14 +89,22 @@ function textReader(
     tokenOf: (term) => tokens[term] as Bytes,
     documentFrequency: (term) => (postings[term] as Posting[]).length,
     postings: (term) => new NaivePostings(postings[term] as Posting[], { lengthOf, blockLength }),
-    termsWithPrefix: (prefix, { limit }) => termsWhere((token) => token.startsWith(prefix)).slice(0, limit),
+    termsWithPrefix: (prefix, { limit }) => known(termsWhere((token) => token.startsWith(prefix)).slice(0, limit)),
     termsNear: (word, { distance, transpositionCostOne, isPrefix, spend }) =>
-      termsWhere((token) => {
-        spend(token.length);
-        return slowDistance(word, token, { swapsCostOne: transpositionCostOne, isPrefix }) <= distance;
-      }),
-    termsMatching: (pattern, spend) => termsWhere((token) => pattern.matches(token, spend)),
+      known(
+        termsWhere((token) => {
+          spend(token.length);
+          return slowDistance(word, token, { swapsCostOne: transpositionCostOne, isPrefix }) <= distance;
+        }),
+      ),
+    termsMatching: (pattern, spend) => known(termsWhere((token) => pattern.matches(token, spend))),
   };
+}
+
+/** What is known without work, after a pause. */
+function* known<Result>(result: Result): InSlices<Result> {
+  yield;
+  return result;
 }
 
 class NaivePostings implements Postings {

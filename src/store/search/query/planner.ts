@@ -2,8 +2,10 @@
  * Turns the clauses of a filter into cursors over an index. Clauses that cannot
  * match disappear, nested sums become one, and boosts become factors of scores.
  */
+import { assert } from "../../../kernel/assert.ts";
 import type { Bytes } from "../../../kernel/bytes.ts";
 import type { IndexReader, Postings, Spend, Term, TextReader } from "../index/index-reader.ts";
+import type { InSlices } from "../slices.ts";
 import type { AnalysedWord } from "../text/analyzer.ts";
 import {
   type Clause,
@@ -37,8 +39,13 @@ export interface PlanOptions {
 }
 
 /** The matching documents of a clause. */
-export function cursorOf(clause: Clause, options: PlanOptions): Cursor {
+export function cursorOf(clause: Clause, options: PlanOptions): InSlices<Cursor> {
   return new Planner(options).cursor(clause, 1);
+}
+
+/** The same for a clause that is no group and needs no walk over terms; undefined for all others. */
+export function simpleCursorOf(clause: Clause, options: PlanOptions): Cursor | undefined {
+  return new Planner(options).simple(clause, 1);
 }
 
 /**
@@ -67,17 +74,12 @@ class Planner {
     this.#needsScores = needsScores;
   }
 
-  cursor(clause: Clause, boost: number): Cursor {
-    this.#spend(STEPS_OF_A_CURSOR);
+  simple(clause: Clause, boost: number): Cursor | undefined {
     switch (clause.kind) {
       case "all":
         return new EveryCursor(this.#scan(boost));
       case "nothing":
         return new EmptyCursor();
-      case "boosted":
-        return this.cursor(clause.clause, boost * clause.boost);
-      case "group":
-        return this.#group(clause, boost);
       case "numbers":
       case "words":
         return this.#column(clause, boost);
@@ -85,23 +87,44 @@ class Planner {
         return this.#term(this.#index.text(clause.field), clause.token, { boost, bonus: 0 });
       case "phrase":
         return this.#phrase(clause, boost);
+      default:
+        return undefined;
+    }
+  }
+
+  *cursor(clause: Clause, boost: number): InSlices<Cursor> {
+    if (this.#spend(STEPS_OF_A_CURSOR)) yield;
+    switch (clause.kind) {
+      case "boosted":
+        return yield* this.cursor(clause.clause, boost * clause.boost);
+      case "group":
+        return yield* this.#group(clause, boost);
       case "phrasePrefix":
-        return this.#phrasePrefix(clause, boost);
+        return yield* this.#phrasePrefix(clause, boost);
       case "prefix":
-        return this.#prefix(clause, boost);
+        return yield* this.#prefix(clause, boost);
       case "fuzzy":
-        return this.#fuzzy(clause, boost);
+        return yield* this.#fuzzy(clause, boost);
       case "smartWord":
-        return this.#any([clause], boost);
+        return yield* this.#any([clause], boost);
       case "regex": {
         const text = this.#index.text(clause.field);
-        return this.#anyTerm(text, { terms: text.termsMatching(clause.pattern, this.#spend), boost });
+        const terms = yield* text.termsMatching(clause.pattern, this.#spend);
+        return yield* this.#anyTerm(text, { terms, boost });
       }
       default: {
-        const never: never = clause;
-        throw new Error(never);
+        const simple = this.simple(clause, boost);
+        assert(simple !== undefined, "each kind of clause has a cursor");
+        return simple;
       }
     }
+  }
+
+  /** As `simple`, with its steps. */
+  #quick({ clause, boost }: { clause: Clause; boost: number }): Cursor | undefined {
+    const cursor = this.simple(clause, boost);
+    if (cursor !== undefined) this.#spend(STEPS_OF_A_CURSOR);
+    return cursor;
   }
 
   /** The term with the score of all parts of a `$smart`, which match its documents too. */
@@ -114,17 +137,17 @@ class Planner {
     return { score, index: this.#index, spend: this.#spend };
   }
 
-  #group({ required, optional, excluded }: GroupClause, boost: number): Cursor {
-    if (required.length === 0) return this.#without(this.#any(optional, boost), excluded);
-    const cursors = this.#all(required, boost);
+  *#group({ required, optional, excluded }: GroupClause, boost: number): InSlices<Cursor> {
+    if (required.length === 0) return yield* this.#without(yield* this.#any(optional, boost), excluded);
+    const cursors = yield* this.#all(required, boost);
     if (cursors === undefined) return new EmptyCursor();
-    const added = this.#needsScores ? this.#matching(optional, boost) : [];
-    return this.#conjunction(cursors, { optional: added, excluded: this.#matching(excluded, 1) });
+    const added = this.#needsScores ? yield* this.#matching(optional, boost) : [];
+    return this.#conjunction(cursors, { optional: added, excluded: yield* this.#matching(excluded, 1) });
   }
 
-  #without(cursor: Cursor, excluded: readonly Clause[]): Cursor {
+  *#without(cursor: Cursor, excluded: readonly Clause[]): InSlices<Cursor> {
     if (cursor instanceof EmptyCursor) return cursor;
-    return this.#conjunction([cursor], { optional: [], excluded: this.#matching(excluded, 1) });
+    return this.#conjunction([cursor], { optional: [], excluded: yield* this.#matching(excluded, 1) });
   }
 
   #conjunction(required: Cursor[], rest: { optional: Cursor[]; excluded: Cursor[] }): Cursor {
@@ -133,46 +156,46 @@ class Planner {
   }
 
   /** The cursors of clauses that all must match, or undefined if one cannot. */
-  #all(clauses: readonly Clause[], boost: number): Cursor[] | undefined {
+  *#all(clauses: readonly Clause[], boost: number): InSlices<Cursor[] | undefined> {
     const cursors: Cursor[] = [];
     for (const clause of clauses) {
       const inner = flattened(clause, boost);
       if (isAllOf(inner.clause)) {
-        const nested = this.#all(inner.clause.required, inner.boost);
+        const nested = yield* this.#all(inner.clause.required, inner.boost);
         if (nested === undefined) return undefined;
         cursors.push(...nested);
         continue;
       }
-      const cursor = this.cursor(inner.clause, inner.boost);
+      const cursor = this.#quick(inner) ?? (yield* this.cursor(inner.clause, inner.boost));
       if (cursor instanceof EmptyCursor) return undefined;
       cursors.push(cursor);
     }
     return cursors;
   }
 
-  #any(clauses: readonly Clause[], boost: number): Cursor {
-    const cursors = this.#matching(clauses, boost);
+  *#any(clauses: readonly Clause[], boost: number): InSlices<Cursor> {
+    const cursors = yield* this.#matching(clauses, boost);
     if (cursors.length === 0) return new EmptyCursor();
     if (cursors.length === 1) return cursors[0] as Cursor;
     return new DisjunctionCursor(cursors, { spend: this.#spend, needsScores: this.#needsScores });
   }
 
   /** The cursors of those clauses that can match; sums in the sum are opened. */
-  #matching(clauses: readonly Clause[], boost: number): Cursor[] {
+  *#matching(clauses: readonly Clause[], boost: number): InSlices<Cursor[]> {
     const cursors: Cursor[] = [];
     for (const clause of clauses) {
       const inner = flattened(clause, boost);
       if (isAnyOf(inner.clause)) {
-        cursors.push(...this.#matching(inner.clause.optional, inner.boost));
+        cursors.push(...(yield* this.#matching(inner.clause.optional, inner.boost)));
         continue;
       }
       if (inner.clause.kind === "smartWord") {
         const parts = partsOfSmartWord(inner.clause);
         // Without scores the last part is enough: it includes the documents of the others.
-        cursors.push(...this.#matching(this.#needsScores ? parts : parts.slice(-1), inner.boost));
+        cursors.push(...(yield* this.#matching(this.#needsScores ? parts : parts.slice(-1), inner.boost)));
         continue;
       }
-      const cursor = this.cursor(inner.clause, inner.boost);
+      const cursor = this.#quick(inner) ?? (yield* this.cursor(inner.clause, inner.boost));
       if (!(cursor instanceof EmptyCursor)) cursors.push(cursor);
     }
     return cursors;
@@ -218,10 +241,10 @@ class Planner {
   }
 
   /** Expansions add nothing to the weight of the phrase: each stands for the same beginning. */
-  #phrasePrefix({ field, tokens, last }: PhrasePrefixClause, boost: number): Cursor {
+  *#phrasePrefix({ field, tokens, last }: PhrasePrefixClause, boost: number): InSlices<Cursor> {
     const text = this.#index.text(field);
     const words = this.#phraseWords(text, tokens);
-    const expansions = this.#beginningWith(text, last, EXPANSIONS_MAX);
+    const expansions = yield* this.#beginningWith(text, last, EXPANSIONS_MAX);
     if (words === undefined || expansions.length === 0) return new EmptyCursor();
     this.#spend(STEPS_OF_A_CURSOR * expansions.length);
     // Postings of their own: a word of the phrase may be an expansion of the last one.
@@ -258,39 +281,43 @@ class Planner {
     return { words, inverse, cost };
   }
 
-  #prefix({ field, word }: Extract<Clause, { kind: "prefix" }>, boost: number): Cursor {
+  *#prefix({ field, word }: Extract<Clause, { kind: "prefix" }>, boost: number): InSlices<Cursor> {
     const text = this.#index.text(field);
-    const terms = this.#beginningWith(text, word, Number.MAX_SAFE_INTEGER);
-    return this.#anyTerm(text, { terms, boost });
+    const terms = yield* this.#beginningWith(text, word, Number.MAX_SAFE_INTEGER);
+    return yield* this.#anyTerm(text, { terms, boost });
   }
 
   /** Terms that begin with the word or with its stem, in the order of their bytes. */
-  #beginningWith(text: TextReader, { lower, term }: AnalysedWord, limit: number): readonly Term[] {
+  *#beginningWith(text: TextReader, { lower, term }: AnalysedWord, limit: number): InSlices<readonly Term[]> {
     const options = { limit, spend: this.#spend };
-    const ofWord = text.termsWithPrefix(lower, options);
+    const ofWord = yield* text.termsWithPrefix(lower, options);
     if (lower === term) return ofWord;
-    const ofStem = text.termsWithPrefix(term, options);
+    const ofStem = yield* text.termsWithPrefix(term, options);
     if (lower.startsWith(term)) return ofStem;
     const both = [...new Set([...ofWord, ...ofStem])].map((found) => ({ found, token: text.tokenOf(found) }));
     both.sort((one, other) => (one.token < other.token ? -1 : 1));
     return both.slice(0, limit).map(({ found }) => found);
   }
 
-  #fuzzy({ field, token, distance, transpositionCostOne, isPrefix }: FuzzyClause, boost: number): Cursor {
+  *#fuzzy({ field, token, distance, transpositionCostOne, isPrefix }: FuzzyClause, boost: number): InSlices<Cursor> {
     const text = this.#index.text(field);
     const word = [field, distance, transpositionCostOne, isPrefix, token].join(" ");
     const known = this.#setsByWord.get(word);
     if (known !== undefined) return cursorOfSet(known, boost);
-    const terms = text.termsNear(token, { distance, transpositionCostOne, isPrefix, spend: this.#spend });
-    return this.#anyTerm(text, { terms, boost, word });
+    const terms = yield* text.termsNear(token, { distance, transpositionCostOne, isPrefix, spend: this.#spend });
+    return yield* this.#anyTerm(text, { terms, boost, word });
   }
 
-  #anyTerm(text: TextReader, { terms, boost, word }: { terms: readonly Term[]; boost: number; word?: string }): Cursor {
+  *#anyTerm(
+    text: TextReader,
+    { terms, boost, word }: { terms: readonly Term[]; boost: number; word?: string },
+  ): InSlices<Cursor> {
     const [term] = terms;
     if (term === undefined) return new EmptyCursor();
     if (terms.length === 1)
       return new PlainTermCursor(boost, { postings: text.postings(term), count: text.documentFrequency(term) });
-    const documents = documentSetOf(text, terms, { documentLimit: this.#index.documentLimit, spend: this.#spend });
+    const { documentLimit } = this.#index;
+    const documents = yield* documentSetOf(text, terms, { documentLimit, spend: this.#spend });
     if (word !== undefined) this.#setsByWord.set(word, documents);
     return cursorOfSet(documents, boost);
   }

@@ -3,6 +3,7 @@ import { test } from "node:test";
 import { CommandError } from "../../errors.ts";
 import type { FieldType, IndexDefinition, SearchDocument } from "../definition.ts";
 import type { IndexReader } from "../index/index-reader.ts";
+import { atOnce } from "../slices.ts";
 import type { Modifier, Ranking, ScoreFunction } from "./contract.ts";
 import { makeFilterParser } from "./filter-parser.ts";
 import { naiveReader, plainAnalyzer } from "./naive-reader.virtual.ts";
@@ -36,7 +37,7 @@ const parse = makeFilterParser({
   analyzerFor,
   compilePattern: (pattern) => ({ matches: (token) => new RegExp(`^(?:${pattern})$`, "i").test(token) }),
 });
-const spend = (): void => {};
+const spend = (): boolean => false;
 const byScore: Ranking = { orderBy: undefined, scoreFunction: undefined };
 
 const indexOf = (documents: readonly (SearchDocument | undefined)[]): IndexReader =>
@@ -48,13 +49,15 @@ function hitsOf(
   filter: unknown,
   options: Partial<{ ranking: Ranking; offset: number; limit: number }> = {},
 ) {
-  const hits = findHits(index, parse(JSON.stringify(filter), definition), {
-    ranking: byScore,
-    offset: 0,
-    limit: 10,
-    spend,
-    ...options,
-  });
+  const hits = atOnce(
+    findHits(index, parse(JSON.stringify(filter), definition), {
+      ranking: byScore,
+      offset: 0,
+      limit: 10,
+      spend,
+      ...options,
+    }),
+  );
   return hits.map(({ document, score }) => `${document}: ${score}`).join(", ");
 }
 
@@ -62,8 +65,8 @@ test("an empty index has no hits", () => {
   const index = indexOf([undefined, undefined]);
   for (const filter of [{}, { t: "a" }, { n: 1 }]) {
     assert.equal(hitsOf(index, filter), "");
-    assert.equal(countMatches(index, parse(JSON.stringify(filter), definition), spend), 0);
-    assert.equal(matchingDocuments(index, parse(JSON.stringify(filter), definition), spend).length, 0);
+    assert.equal(atOnce(countMatches(index, parse(JSON.stringify(filter), definition), spend)), 0);
+    assert.equal(atOnce(matchingDocuments(index, parse(JSON.stringify(filter), definition), spend)).length, 0);
   }
 });
 
@@ -103,7 +106,7 @@ test("the last word of a phrase with prefix has at most 50 expansions, in the or
   const index = indexOf(texts(...words.map((word) => `a ${word}`)));
   const phrase = (value: string) => ({ t: { $phrase: { value, prefix: true } } });
   const countOf = (value: string): number =>
-    countMatches(index, parse(JSON.stringify(phrase(value)), definition), spend);
+    atOnce(countMatches(index, parse(JSON.stringify(phrase(value)), definition), spend));
   assert.equal(countOf("a b"), 50);
   assert.equal(countOf("a b6"), 10);
   assert.equal(countOf("a c"), 0);
@@ -123,7 +126,7 @@ test("the last word of a phrase with prefix begins a token as it is written, or 
   const parseStems = makeFilterParser({ analyzerFor: stems, compilePattern: () => ({ matches: () => false }) });
   const found = (value: string): number[] => {
     const filter = parseStems(JSON.stringify({ t: { $phrase: { value, prefix: true } } }), stemmed);
-    return [...matchingDocuments(index, filter, spend)];
+    return [...atOnce(matchingDocuments(index, filter, spend))];
   };
   assert.deepEqual(found("red skies"), [0, 1, 2]);
   assert.deepEqual(found("skies"), [0, 1, 2]);
@@ -243,14 +246,17 @@ test("a frequent word is not scored in all its documents", () => {
   const index = naiveReader({ definition, documents, analyzerFor, blockLength: 128 });
   const stepsOf = (limit: number): number => {
     let steps = 0;
-    findHits(index, parse('{"t":{"$eq":"a"}}', definition), {
-      ranking: byScore,
-      offset: 0,
-      limit,
-      spend: (more) => {
-        steps += more;
-      },
-    });
+    atOnce(
+      findHits(index, parse('{"t":{"$eq":"a"}}', definition), {
+        ranking: byScore,
+        offset: 0,
+        limit,
+        spend: (more) => {
+          steps += more;
+          return false;
+        },
+      }),
+    );
     return steps;
   };
   assert.ok(stepsOf(4_000) >= 12_000);
@@ -295,10 +301,11 @@ test("hostile filters end with the error of the limit of steps", () => {
       spend: (steps: number) => {
         left -= steps;
         if (left < 0) throw tooLong;
+        return false;
       },
     };
     assert.throws(
-      () => findHits(index, parsed, options),
+      () => atOnce(findHits(index, parsed, options)),
       (error) => error === tooLong,
       name,
     );

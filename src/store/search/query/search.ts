@@ -2,13 +2,14 @@
 import { assert } from "../../../kernel/assert.ts";
 import type { Bytes } from "../../../kernel/bytes.ts";
 import { type Column, type IndexReader, NO_DOCUMENT, type Spend } from "../index/index-reader.ts";
+import type { InSlices } from "../slices.ts";
 import { BestDocuments, type CompareKeys } from "./best-documents.ts";
 import { type Clause, ClauseFilter } from "./clauses.ts";
 import type { CountMatches, Filter, FindHits, Hit, MatchingDocuments, Ranking, ScoreFunction } from "./contract.ts";
-import type { Cursor } from "./cursors/cursor.ts";
+import { type Cursor, PAUSED } from "./cursors/cursor.ts";
 import { DisjunctionCursor } from "./cursors/group-cursors.ts";
-import { collectBest, collectBestSums } from "./max-score.ts";
-import { cursorOf, smartWordCursorOf } from "./planner.ts";
+import { BestCollector, collectBestSums } from "./max-score.ts";
+import { cursorOf, simpleCursorOf, smartWordCursorOf } from "./planner.ts";
 import { rescoreOf } from "./score-function.ts";
 import { doubleText, roundedScore, roundedScoreText } from "./score-text.ts";
 
@@ -24,31 +25,36 @@ interface HitOptions {
 }
 
 export const findHits: FindHits = (index, filter, options) => {
-  const clause = clauseOf(filter);
+  const clause = index.documentCount === 0 || options.limit === 0 ? NOTHING : clauseOf(filter);
   const { orderBy, scoreFunction } = options.ranking;
-  if (index.documentCount === 0 || options.limit === 0) return [];
   if (orderBy !== undefined) return hitsInOrder({ index, clause }, orderBy, options);
   if (scoreFunction !== undefined) return hitsByFunction({ index, clause }, scoreFunction, options);
   return hitsByScore({ index, clause }, options);
 };
 
-export const countMatches: CountMatches = (index, filter, spend) => {
+const NOTHING: Clause = { kind: "nothing" };
+
+export const countMatches: CountMatches = function* (index, filter, spend) {
   if (index.documentCount === 0) return 0;
-  const cursor = cursorOf(clauseOf(filter), { index, spend, needsScores: false });
+  const clause = clauseOf(filter);
+  const plan = { index, spend, needsScores: false };
+  const cursor = simpleCursorOf(clause, plan) ?? (yield* cursorOf(clause, plan));
   if (cursor.matchCount !== undefined) return cursor.matchCount;
   let count = 0;
-  visit(cursor, spend, () => {
+  yield* visit(cursor, spend, () => {
     count += 1;
   });
   return count;
 };
 
-export const matchingDocuments: MatchingDocuments = (index, filter, spend) => {
+export const matchingDocuments: MatchingDocuments = function* (index, filter, spend) {
   if (index.documentCount === 0) return new Uint32Array(0);
-  const cursor = cursorOf(clauseOf(filter), { index, spend, needsScores: false });
+  const clause = clauseOf(filter);
+  const plan = { index, spend, needsScores: false };
+  const cursor = simpleCursorOf(clause, plan) ?? (yield* cursorOf(clause, plan));
   let documents = new Uint32Array(Math.min(cursor.matchCount ?? FIRST_CAPACITY, index.documentCount));
   let count = 0;
-  visit(cursor, spend, (document) => {
+  yield* visit(cursor, spend, (document) => {
     if (count === documents.length) {
       const larger = new Uint32Array(Math.min(2 * count, index.documentCount));
       larger.set(documents);
@@ -73,28 +79,36 @@ function clauseOf(filter: Filter): Clause {
   return filter.clause;
 }
 
-function visit(cursor: Cursor, spend: Spend, take: (document: number) => void): void {
+function* visit(cursor: Cursor, spend: Spend, take: (document: number) => void): InSlices<void> {
   let count = 0;
   for (let document = cursor.next(); document !== NO_DOCUMENT; document = cursor.next()) {
+    if (document === PAUSED) {
+      yield;
+      continue;
+    }
     take(document);
     count += 1;
-    if (count % STRIDE === 0) spend(STEPS_OF_A_MATCH * STRIDE);
+    if (count % STRIDE === 0 && spend(STEPS_OF_A_MATCH * STRIDE)) yield;
   }
 }
 
-function hitsByScore({ index, clause }: Query, { offset, limit, spend }: HitOptions): Hit[] {
+function* hitsByScore({ index, clause }: Query, { offset, limit, spend }: HitOptions): InSlices<Hit[]> {
   const plan = { index, spend, needsScores: true };
   const word = smartWordCursorOf(clause, plan);
   if (word !== undefined) {
     const hits = new BestDocuments<number>(offset + limit, descending);
-    collectBest(word.cursor, hits, spend);
+    const collector = new BestCollector(word.cursor, hits, spend);
+    while (!collector.run()) yield;
     if (hits.worst !== undefined && hits.worst.key > roundedScore(word.scoreOfOthers)) return printedPage(hits, offset);
   }
-  const cursor = cursorOf(clause, plan);
+  const cursor = simpleCursorOf(clause, plan) ?? (yield* cursorOf(clause, plan));
   const hits = new BestDocuments<number>(offset + limit, descending);
   if (cursor instanceof DisjunctionCursor)
-    collectBestSums(cursor.cursors, hits, { documentLimit: index.documentLimit, spend });
-  else collectBest(cursor, hits, spend);
+    yield* collectBestSums(cursor.cursors, hits, { documentLimit: index.documentLimit, spend });
+  else {
+    const collector = new BestCollector(cursor, hits, spend);
+    while (!collector.run()) yield;
+  }
   return printedPage(hits, offset);
 }
 
@@ -104,13 +118,17 @@ function printedPage(hits: BestDocuments<number>, offset: number): Hit[] {
 
 const descending: CompareKeys<number> = (one, other) => (one > other ? -1 : one < other ? 1 : 0);
 
-function hitsByFunction(query: Query, scoreFunction: ScoreFunction, { offset, limit, spend }: HitOptions): Hit[] {
+function* hitsByFunction(
+  query: Query,
+  scoreFunction: ScoreFunction,
+  { offset, limit, spend }: HitOptions,
+): InSlices<Hit[]> {
   const { index, clause } = query;
   const replaces = scoreFunction.scoreMode === "REPLACE";
-  const cursor = cursorOf(clause, { index, spend, needsScores: !replaces });
+  const cursor = yield* cursorOf(clause, { index, spend, needsScores: !replaces });
   const rescore = rescoreOf(index, scoreFunction);
   const hits = new BestDocuments<number>(offset + limit, descending);
-  visit(cursor, spend, (document) => {
+  yield* visit(cursor, spend, (document) => {
     const score = rescore(document, replaces ? 0 : cursor.score());
     hits.offer(document, replaces ? score : roundedScore(score));
   });
@@ -121,15 +139,15 @@ function hitsByFunction(query: Query, scoreFunction: ScoreFunction, { offset, li
 /** What orders a document; undefined if it has no value in the field. */
 type OrderKey = number | bigint | Bytes | undefined;
 
-function hitsInOrder(
+function* hitsInOrder(
   { index, clause }: Query,
   { field, isAscending }: NonNullable<Ranking["orderBy"]>,
   { offset, limit, spend }: HitOptions,
-): Hit[] {
-  const cursor = cursorOf(clause, { index, spend, needsScores: false });
+): InSlices<Hit[]> {
+  const cursor = yield* cursorOf(clause, { index, spend, needsScores: false });
   const column = index.column(field);
   const hits = new BestDocuments<OrderKey>(offset + limit, isAscending ? ascendingOrder : descendingOrder);
-  visit(cursor, spend, (document) => hits.offer(document, orderKeyOf(column, document)));
+  yield* visit(cursor, spend, (document) => hits.offer(document, orderKeyOf(column, document)));
   return page(hits, offset).map(({ document, key }) => ({ document, score: orderText(key) }));
 }
 

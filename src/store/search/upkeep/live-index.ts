@@ -22,6 +22,7 @@ import { type Value, valueBytesOf } from "../../values/table.ts";
 import type { SearchDocument } from "../definition.ts";
 import { documentReader } from "../document.ts";
 import { SearchIndex } from "../index/search-index.ts";
+import type { InSlices, Spend } from "../slices.ts";
 import { analyzerFor } from "../text/analyzer.ts";
 import { SortedKeys } from "./sorted-keys.ts";
 
@@ -149,8 +150,22 @@ export class LiveIndex implements IndexOfDefinition {
     }
   }
 
+  /** True if `prepare` has something to do. */
+  get mustPrepare(): boolean {
+    return this.dirty.size > 0 || this.#due.firstMs < this.#keyspace.nowMs;
+  }
+
+  /** Makes the index right for a search that follows, while no key changes. */
+  *prepare(spend: Spend): InSlices<void> {
+    yield* this.expire(spend);
+    for (const key of this.dirty) {
+      this.dirty.delete(key);
+      if (spend(INDEX_STEPS * this.#update(key))) yield;
+    }
+  }
+
   /** Reads documents again that have expired in part or as a whole; afterwards they may be dirty. */
-  expire(): void {
+  *expire(spend: Spend): InSlices<void> {
     const keyspace = this.#keyspace;
     while (this.#due.firstMs < keyspace.nowMs) {
       const key = this.#due.firstName as Bytes;
@@ -158,6 +173,7 @@ export class LiveIndex implements IndexOfDefinition {
       // The look-up removes what has expired, and so notes the key; where nothing may be written, it stays in place.
       keyspace.peek(key);
       if (!keyspace.mayRemoveExpired) this.#update(key);
+      if (spend(INDEX_STEPS * STEPS_PER_KEY)) yield;
     }
   }
 

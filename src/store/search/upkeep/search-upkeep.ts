@@ -58,12 +58,6 @@ export class SearchUpkeep {
     return live === undefined || !current.includes(live) ? undefined : { name: found.name, live };
   }
 
-  /** Makes an index right for a search that follows in the same unit of work. */
-  prepare(live: LiveIndex): void {
-    live.expire();
-    live.catchUp();
-  }
-
   /**
    * Begins the index of a definition that SEARCH.CREATE has just put. With `scans` it reads all keys: the first ones at
    * once, so that the index of a small database is complete.

@@ -3,11 +3,19 @@ import { type Bytes, textFromBytes } from "../../../../kernel/bytes.ts";
 import type { JsonNode } from "../../../json/node.ts";
 import { JsonObject } from "../../../json/object.ts";
 import { compilePattern, matches, type Pattern, PatternFailure } from "../../../json/pattern.ts";
-import { firstPlaces } from "../../../structures/first-places.ts";
 import type { FieldType } from "../../definition.ts";
-import type { Spend } from "../../index/index-reader.ts";
-import { type Bucket, type Bucketing, type MetricOfCell, type MetricOrder, NO_CELL, planBuckets } from "../buckets.ts";
-import { numbersOf, wordsOf } from "../columns.ts";
+import type { InSlices, Spend } from "../../slices.ts";
+import {
+  type Bucket,
+  type Bucketing,
+  type Chosen,
+  type MetricOfCell,
+  type MetricOrder,
+  NO_CELL,
+  planBuckets,
+} from "../buckets.ts";
+import { inChunks, numbersOf, wordsOf } from "../columns.ts";
+import { firstBuckets } from "../first-buckets.ts";
 import { keysOfWords, NO_KEY } from "../keys.ts";
 import { type Cells, NumberOrdinals } from "../ordinals.ts";
 import type { AggregationParameters } from "../parameters.ts";
@@ -18,9 +26,6 @@ import { SLOT_KEYS_MAX, tiePlaces } from "./tie-order.ts";
 const SIZE = 10;
 const PATTERN_BYTES_MAX = 1_024;
 const LISTED_TERMS_MAX = 10_000;
-/** To compare two buckets in a heap or a sort, and to place one in a table of ties. */
-const STEPS_OF_BUCKET = 20;
-
 /** What `order` compares. */
 type Target =
   | { readonly by: "count" }
@@ -110,7 +115,7 @@ function beginNumbers(
         membersOf: (key) => keyMembers(valueOfKey(key), field.type),
         nameOf: (key) => numberText(valueOfKey(key)),
         tieKeyOf: hasSlots(field.type) ? valueOfKey : undefined,
-        emptyKeys: [],
+        emptyKeys: noKeys,
       }),
     };
   };
@@ -136,6 +141,7 @@ function beginWords(
       return include?.(word, run.spend) !== false && exclude?.(word, run.spend) !== true;
     });
     const hasFilter = include !== undefined || exclude !== undefined;
+    const isShown = (key: number): boolean => !hasFilter || isAllowed(key);
     const allowedKey = (key: number): number => (key === NO_KEY || isAllowed(key) ? key : NO_KEY);
     const keys = hasFilter
       ? {
@@ -151,28 +157,46 @@ function beginWords(
         membersOf: (key) => [["key", words.wordOf(key)]],
         nameOf: words.wordOf,
         tieKeyOf: undefined,
-        emptyKeys: terms.minDocCount === 0 ? liveKeys(run, number).filter((key) => !hasFilter || isAllowed(key)) : [],
+        emptyKeys: terms.minDocCount === 0 ? remembered(() => liveKeys(run, number, isShown)) : noKeys,
       }),
     };
   };
 }
 
 /** The keys of all words that a live document has: with a minDocCount of 0 they are shown without documents. */
-function liveKeys({ index, spend }: Run, number: number): number[] {
-  const column = wordsOf({ index, spend, countBuckets: () => {} }, number);
+function* liveKeys(run: Run, number: number, isShown: (key: number) => boolean): InSlices<number[]> {
+  const { index, spend } = run;
+  const column = wordsOf(run, number);
   const seen = new Uint8Array(column.ordinalLimit);
   const keys: number[] = [];
-  for (let document = 0; document < index.documentLimit; document += 1) {
-    spend(1);
-    if (!index.isLive(document)) continue;
-    for (let at = 0; at < column.countOf(document); at += 1) {
-      const key = column.ordinalOf(document, at);
-      if (seen[key] !== 0) continue;
-      seen[key] = 1;
-      keys.push(key);
+  yield* inChunks(index.documentLimit, spend, (start, end) => {
+    for (let document = start; document < end; document += 1) {
+      if (!index.isLive(document)) continue;
+      for (let at = 0; at < column.countOf(document); at += 1) {
+        const key = column.ordinalOf(document, at);
+        if (seen[key] !== 0) continue;
+        seen[key] = 1;
+        if (isShown(key)) keys.push(key);
+      }
     }
-  }
+  });
   return keys;
+}
+
+type KeyList = () => InSlices<readonly number[]>;
+
+// biome-ignore lint/correctness/useYield: there is nothing to do.
+const noKeys: KeyList = function* () {
+  return [];
+};
+
+/** Computes the keys once. */
+function remembered(compute: KeyList): KeyList {
+  let known: readonly number[] | undefined;
+  return function* () {
+    known ??= yield* compute();
+    return known;
+  };
 }
 
 /** What the values of a field are as buckets. */
@@ -183,7 +207,7 @@ interface TermKeys {
   /** The number that has a place in the table of ties; undefined: ties are in the order of their first occurrence. */
   readonly tieKeyOf: ((key: number) => number | bigint) | undefined;
   /** Keys that are shown without documents. */
-  readonly emptyKeys: readonly number[];
+  readonly emptyKeys: KeyList;
 }
 
 interface Candidate {
@@ -198,44 +222,61 @@ function chooser({ size, minDocCount, order, showsError }: Terms, run: Run, keys
     const members: Members = [["sumOtherDocCount", sumOtherDocCount]];
     return showsError ? [...members, ["docCountErrorUpperBound", 0]] : members;
   };
-  return (own, cells, metricOf) => {
-    run.spend(STEPS_OF_BUCKET * own.length);
-    const candidates = candidatesOf(own, { cells, minDocCount, emptyKeys: keys.emptyKeys });
-    const compare = comparison(candidates, { order, keys, metricOf });
-    const shown = firstPlaces(candidates.length, size, compare).map((at) => candidates[at] as Candidate);
+  return function* (own, cells, metricOf): InSlices<Chosen> {
+    const { candidates, docCount } = yield* candidatesOf(own, { cells, minDocCount, run, keys });
+    const compare = yield* comparison(candidates, { order, keys, metricOf, run });
+    const first = yield* firstBuckets(run, { count: candidates.length, size, compare });
+    const shown = first.map((at) => candidates[at] as Candidate);
     const buckets = shown.map(
-      ({ key, cell, docCount }): Bucket => ({
+      ({ key, cell, docCount: ownCount }): Bucket => ({
         cell,
         name: keys.nameOf(key),
-        members: [...keys.membersOf(key), ["docCount", docCount]],
+        members: [...keys.membersOf(key), ["docCount", ownCount]],
       }),
     );
-    const docCount = candidates.reduce((sum, candidate) => sum + candidate.docCount, 0);
     return { buckets, after: after(shown, docCount) };
   };
 }
 
-function candidatesOf(
+/** The buckets that may be shown, and the sum of their documents. */
+interface Candidates {
+  readonly candidates: readonly Candidate[];
+  readonly docCount: number;
+}
+
+function* candidatesOf(
   own: Uint32Array,
-  { cells, minDocCount, emptyKeys }: { cells: Cells; minDocCount: number; emptyKeys: readonly number[] },
-): Candidate[] {
+  { cells, minDocCount, run, keys }: { cells: Cells; minDocCount: number; run: Run; keys: TermKeys },
+): InSlices<Candidates> {
   const candidates: Candidate[] = [];
-  for (const cell of own) {
-    const docCount = cells.countOf(cell);
-    if (docCount >= minDocCount) candidates.push({ key: cells.keyOf(cell), cell, docCount });
-  }
+  let sum = 0;
+  yield* inChunks(own.length, run.spend, (start, end) => {
+    for (let at = start; at < end; at += 1) {
+      const cell = own[at] as number;
+      const docCount = cells.countOf(cell);
+      if (docCount < minDocCount) continue;
+      candidates.push({ key: cells.keyOf(cell), cell, docCount });
+      sum += docCount;
+    }
+  });
+  const emptyKeys = yield* keys.emptyKeys();
   if (emptyKeys.length > 0) {
     const used = new Set(candidates.map(({ key }) => key));
-    for (const key of emptyKeys) if (!used.has(key)) candidates.push({ key, cell: NO_CELL, docCount: 0 });
+    yield* inChunks(emptyKeys.length, run.spend, (start, end) => {
+      for (let at = start; at < end; at += 1) {
+        const key = emptyKeys[at] as number;
+        if (!used.has(key)) candidates.push({ key, cell: NO_CELL, docCount: 0 });
+      }
+    });
   }
-  return candidates;
+  return { candidates, docCount: sum };
 }
 
 /** Compares two places in the candidates. */
-function comparison(
+function* comparison(
   candidates: readonly Candidate[],
-  { order, keys, metricOf }: { order: Order; keys: TermKeys; metricOf: MetricOfCell },
-): (one: number, other: number) => number {
+  { order, keys, metricOf, run }: { order: Order; keys: TermKeys; metricOf: MetricOfCell; run: Run },
+): InSlices<(one: number, other: number) => number> {
   const at = (place: number): Candidate => candidates[place] as Candidate;
   const sign = order.isAscending ? 1 : -1;
   const byKey = (one: number, other: number): number => keys.compareKeys(at(one).key, at(other).key);
@@ -243,7 +284,13 @@ function comparison(
     case "key":
       return (one, other) => sign * byKey(one, other);
     case "metric": {
-      const metrics = candidates.map(({ cell }) => (cell === NO_CELL ? null : metricOf(cell)));
+      const metrics: Metric[] = [];
+      yield* inChunks(candidates.length, run.spend, (start, end) => {
+        for (let place = start; place < end; place += 1) {
+          const { cell } = at(place);
+          metrics.push(cell === NO_CELL ? null : metricOf(cell));
+        }
+      });
       return (one, other) =>
         compareMetrics(metrics[one] as Metric, metrics[other] as Metric, sign) || byKey(one, other);
     }

@@ -4,6 +4,7 @@ import { test } from "node:test";
 import { seedFrom } from "../../../../../test/harness/seed.ts";
 import { bytesFromText } from "../../../../kernel/bytes.ts";
 import { type Random, seededRandom } from "../../../../kernel/random.ts";
+import { atOnce } from "../../slices.ts";
 import { codePointsOf } from "./code-points.ts";
 import { LevenshteinAutomaton } from "./levenshtein.ts";
 import { SortedTerms } from "./sorted-terms.ts";
@@ -54,10 +55,12 @@ function sortedOf(tokens: readonly string[]): SortedTerms {
 
 function near(dictionary: { sorted: SortedTerms; tokens: string[] }, word: string, mode: (typeof modes)[number]) {
   const found: string[] = [];
-  walkTerms(new LevenshteinAutomaton(codePointsOf(word), mode), dictionary, {
-    take: (term) => found.push(dictionary.tokens[term] as string),
-    spend: () => {},
-  });
+  atOnce(
+    walkTerms(new LevenshteinAutomaton(codePointsOf(word), mode), dictionary, {
+      take: (term) => found.push(dictionary.tokens[term] as string),
+      spend: () => true,
+    }),
+  );
   return found;
 }
 
@@ -80,13 +83,13 @@ test("known distances", () => {
     const automaton = (limit: number) =>
       new LevenshteinAutomaton(codePointsOf(word), { distance: limit, transpositionCostOne, isPrefix });
     assert.equal(
-      matchesToken(automaton(distance), token, () => {}),
+      matchesToken(automaton(distance), token, () => false),
       true,
       `${word} ${token}`,
     );
     if (distance > 0)
       assert.equal(
-        matchesToken(automaton(distance - 1), token, () => {}),
+        matchesToken(automaton(distance - 1), token, () => false),
         false,
         `${word} ${token}`,
       );
@@ -97,7 +100,7 @@ test("known distances", () => {
     isPrefix: false,
   });
   assert.equal(
-    matchesToken(swapped, "ba", () => {}),
+    matchesToken(swapped, "ba", () => false),
     false,
   );
 });
@@ -150,10 +153,15 @@ test(`prefixes and order are those of a sorted list, across blocks and long comm
   assert.deepEqual(stored, compared);
   for (const prefix of ["", "a", "ab", "b", "b".repeat(255), `${"b".repeat(300)}a`, "c", "cc", "d", "ÿ"]) {
     const found: string[] = [];
-    walkPrefix(prefix, dictionary, (term) => {
-      found.push(tokens[term] as string);
-      return true;
-    });
+    atOnce(
+      walkPrefix(prefix, dictionary, {
+        take: (term) => {
+          found.push(tokens[term] as string);
+          return true;
+        },
+        spend: () => true,
+      }),
+    );
     assert.deepEqual(
       found,
       all.filter((token) => token.startsWith(prefix)),

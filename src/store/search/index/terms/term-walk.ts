@@ -3,7 +3,8 @@
  * prefix that it refuses are skipped by their common beginnings, without being read.
  */
 import type { Bytes } from "../../../../kernel/bytes.ts";
-import type { Spend, Term } from "../index-reader.ts";
+import type { InSlices, Spend } from "../../slices.ts";
+import type { Term } from "../index-reader.ts";
 import { codePointAt, decoding, INVALID, SEQUENCE_BYTES_MAX } from "./code-points.ts";
 import { COMMON_MAX, type SortedTerms, type TermBlock } from "./sorted-terms.ts";
 
@@ -28,11 +29,11 @@ const BLOCK_STEPS = 20;
 const STEPS_OF_A_REPORT = 1_000;
 
 /** Calls `take` for each term that the automaton matches, in the order of their bytes. */
-export function walkTerms(
+export function* walkTerms(
   automaton: PrefixAutomaton,
   dictionary: { readonly sorted: SortedTerms; readonly tokens: readonly Bytes[] },
   { take, spend }: { readonly take: (term: Term) => void; readonly spend: Spend },
-): void {
+): InSlices<void> {
   const { sorted, tokens } = dictionary;
   /** By depth, where its prefix ends in the last term that was read. */
   const ends: number[] = [0];
@@ -80,12 +81,12 @@ export function walkTerms(
         if (verdict === "accepted") take(term);
       }
       if (steps >= STEPS_OF_A_REPORT) {
-        spend(steps);
+        if (spend(steps)) yield;
         steps = 0;
       }
     }
     if (steps >= STEPS_OF_A_REPORT) {
-      spend(steps);
+      if (spend(steps)) yield;
       steps = 0;
     }
   }
@@ -105,21 +106,33 @@ export function matchesToken(automaton: PrefixAutomaton, token: Bytes, spend: Sp
   return verdict === "accepted" || (verdict === "open" && automaton.isMatch(depth));
 }
 
+/** Terms of a prefix between two calls of `spend`, and the steps of each. */
+const PREFIX_STRIDE = 100;
+const TERM_STEPS = 5;
+
 /** Calls `take` for the terms that begin with a prefix, in the order of their bytes, until it returns false. */
-export function walkPrefix(
+export function* walkPrefix(
   prefix: Bytes,
   dictionary: { readonly sorted: SortedTerms; readonly tokens: readonly Bytes[] },
-  take: (term: Term) => boolean,
-): void {
+  { take, spend }: { readonly take: (term: Term) => boolean; readonly spend: Spend },
+): InSlices<void> {
   const { sorted, tokens } = dictionary;
   let { block, at } = sorted.lowerBound(prefix);
+  let passed = 0;
+  spend(BLOCK_STEPS);
   for (; block < sorted.blocks.length; block += 1, at = 0) {
     const { terms, count } = sorted.blocks[block] as TermBlock;
     for (; at < count; at += 1) {
       const term = terms[at] as Term;
-      if (!(tokens[term] as Bytes).startsWith(prefix) || !take(term)) return;
+      const isTaken = (tokens[term] as Bytes).startsWith(prefix) && take(term);
+      passed += 1;
+      if (passed % PREFIX_STRIDE === 0 && spend(PREFIX_STRIDE * TERM_STEPS)) yield;
+      if (isTaken) continue;
+      spend((passed % PREFIX_STRIDE) * TERM_STEPS);
+      return;
     }
   }
+  spend((passed % PREFIX_STRIDE) * TERM_STEPS);
 }
 
 function commonFrom(one: Bytes, other: Bytes): number {

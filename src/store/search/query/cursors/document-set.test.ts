@@ -3,6 +3,7 @@ import { test } from "node:test";
 import { seededRandom } from "../../../../kernel/random.ts";
 import type { IndexDefinition, SearchDocument } from "../../definition.ts";
 import { NO_DOCUMENT } from "../../index/index-reader.ts";
+import { atOnce } from "../../slices.ts";
 import { naiveReader, plainAnalyzer } from "../naive-reader.virtual.ts";
 import type { Cursor } from "./cursor.ts";
 import { BitsCursor, type DocumentSet, documentSetOf, ListCursor } from "./document-set.ts";
@@ -27,7 +28,7 @@ function drawSet(seed: number, probability: number): { set: DocumentSet; expecte
   const text = naiveReader({ definition, documents, analyzerFor: plainAnalyzer((word) => word) }).text(0);
   const terms = words.map((word) => text.term(word)).filter((term) => term !== undefined);
   const expected = documents.flatMap((document, number) => (document[0]?.[0] === "" ? [] : [number]));
-  return { set: documentSetOf(text, terms, { documentLimit: limit, spend: () => {} }), expected, limit };
+  return { set: atOnce(documentSetOf(text, terms, { documentLimit: limit, spend: () => true })), expected, limit };
 }
 
 const cursorOf = (set: DocumentSet): Cursor =>

@@ -4,6 +4,7 @@
  * are bits.
  */
 import { NO_DOCUMENT, type Spend, type Term, type TextReader } from "../../index/index-reader.ts";
+import type { InSlices } from "../../slices.ts";
 import { ConstantCursor } from "./cursor.ts";
 
 /** Documents, sorted and distinct, or a bit for each number. */
@@ -14,33 +15,53 @@ export type DocumentSet =
 /** A list takes as many bytes as bits when one of 32 numbers is in it. */
 const NUMBERS_PER_LISTED = 32;
 
+/** Opening the postings of a term. */
+const STEPS_OF_A_TERM = 20;
+/** Documents between two calls of `spend`. */
+const STRIDE = 4_096;
+
 /** The live documents that have any of the terms. */
-export function documentSetOf(
+export function* documentSetOf(
   text: TextReader,
   terms: readonly Term[],
   { documentLimit, spend }: { readonly documentLimit: number; readonly spend: Spend },
-): DocumentSet {
+): InSlices<DocumentSet> {
   let count = 0;
   for (const term of terms) count += text.documentFrequency(term);
-  spend(terms.length * STEPS_OF_A_TERM + count);
-  return count * NUMBERS_PER_LISTED < documentLimit
-    ? listOf(text, terms, count)
-    : bitsOf(text, terms, { documentLimit, count });
+  if (count * NUMBERS_PER_LISTED < documentLimit) return yield* listOf(text, terms, { count, spend });
+  return yield* bitsOf(text, terms, { documentLimit, count, spend });
 }
 
-/** Opening the postings of a term. */
-const STEPS_OF_A_TERM = 20;
-
-function listOf(text: TextReader, terms: readonly Term[], count: number): DocumentSet {
-  const all = new Uint32Array(count);
-  let length = 0;
+/** Calls `take` for each document of each term. */
+function* visitTerms(
+  text: TextReader,
+  terms: readonly Term[],
+  { take, spend }: { readonly take: (document: number) => void; readonly spend: Spend },
+): InSlices<void> {
   for (const term of terms) {
     const postings = text.postings(term);
+    let passed = 0;
     for (let document = postings.next(); document !== NO_DOCUMENT; document = postings.next()) {
-      all[length] = document;
-      length += 1;
+      take(document);
+      passed += 1;
+      if (passed % STRIDE === 0 && spend(STRIDE)) yield;
     }
+    if (spend(STEPS_OF_A_TERM + (passed % STRIDE))) yield;
   }
+}
+
+function* listOf(
+  text: TextReader,
+  terms: readonly Term[],
+  { count, spend }: { readonly count: number; readonly spend: Spend },
+): InSlices<DocumentSet> {
+  const all = new Uint32Array(count);
+  let length = 0;
+  const take = (document: number): void => {
+    all[length] = document;
+    length += 1;
+  };
+  yield* visitTerms(text, terms, { take, spend });
   const sorted = all.subarray(0, length).sort();
   let distinct = 0;
   for (let at = 0; at < length; at += 1) {
@@ -51,19 +72,17 @@ function listOf(text: TextReader, terms: readonly Term[], count: number): Docume
   return { kind: "list", documents: sorted.subarray(0, distinct) };
 }
 
-function bitsOf(
+function* bitsOf(
   text: TextReader,
   terms: readonly Term[],
-  { documentLimit, count }: { documentLimit: number; count: number },
-): DocumentSet {
+  { documentLimit, count, spend }: { documentLimit: number; count: number; spend: Spend },
+): InSlices<DocumentSet> {
   const words = new Uint32Array((documentLimit >>> 5) + 1);
-  for (const term of terms) {
-    const postings = text.postings(term);
-    for (let document = postings.next(); document !== NO_DOCUMENT; document = postings.next()) {
-      const at = document >>> 5;
-      words[at] = (words[at] as number) | (1 << (document & 31));
-    }
-  }
+  const take = (document: number): void => {
+    const at = document >>> 5;
+    words[at] = (words[at] as number) | (1 << (document & 31));
+  };
+  yield* visitTerms(text, terms, { take, spend });
   return { kind: "bits", words, count };
 }
 

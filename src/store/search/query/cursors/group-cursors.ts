@@ -5,7 +5,7 @@
  * order that would have to be kept for each document.
  */
 import { NO_DOCUMENT, type Spend } from "../../index/index-reader.ts";
-import { Cursor } from "./cursor.ts";
+import { Cursor, PAUSED } from "./cursor.ts";
 import { firstBitFrom } from "./document-set.ts";
 
 export interface ConjunctionParts {
@@ -23,6 +23,9 @@ export class ConjunctionCursor extends Cursor {
   readonly #excluded: readonly Cursor[];
   readonly #spend: Spend;
   readonly #steps: number;
+  /** No document between `document` and this one matches. */
+  #passed = 0;
+  #isOver = false;
 
   constructor({ required, optional, excluded }: ConjunctionParts, spend: Spend) {
     super();
@@ -42,13 +45,15 @@ export class ConjunctionCursor extends Cursor {
 
   override seek(target: number): number {
     if (this.document >= target) return this.document;
-    let candidate = this.#lead.seek(target);
-    while (candidate !== NO_DOCUMENT) {
+    let candidate = this.#lead.seek(Math.max(target, this.#passed));
+    while (candidate < PAUSED) {
       const after = this.#firstAfterRefusal(candidate);
       if (after === candidate) break;
+      this.#passed = after;
+      if (this.#isOver) return PAUSED;
       candidate = this.#lead.seek(after);
     }
-    this.document = candidate;
+    if (candidate !== PAUSED) this.document = candidate;
     return candidate;
   }
 
@@ -61,7 +66,7 @@ export class ConjunctionCursor extends Cursor {
 
   /** The document itself if it matches, else the first one that can match. */
   #firstAfterRefusal(document: number): number {
-    this.#spend(this.#steps);
+    this.#isOver = this.#spend(this.#steps);
     for (const cursor of this.#others) {
       if (cursor.accepts(document)) continue;
       return Math.max(document + 1, cursor.document);
@@ -100,6 +105,10 @@ export const WINDOW = 2_048;
 
 /** The scores of a window of documents, and which of them match. */
 export class WindowSums {
+  /** The first document of the window. */
+  base = 0;
+  /** How often a document was added. */
+  addedCount = 0;
   readonly matches = new Uint32Array(WINDOW / 32);
   readonly scores: Float64Array;
   readonly #needsScores: boolean;
@@ -109,28 +118,46 @@ export class WindowSums {
     this.scores = new Float64Array(needsScores ? WINDOW : 0);
   }
 
-  clear(): void {
+  clear(base: number): void {
+    this.base = base;
+    this.addedCount = 0;
     this.matches.fill(0);
     this.scores.fill(0);
   }
 
-  /** Adds the documents of a cursor from `base` to before `end`, and moves it there. Returns their number. */
-  add(cursor: Cursor, base: number, end: number): number {
-    const { matches, scores } = this;
+  /**
+   * Adds the documents of a cursor from `from` to before `end`, and moves it there. Returns `end`, or where to continue if
+   * the cursor has paused.
+   */
+  add(cursor: Cursor, from: number, end: number): number {
+    const { matches, scores, base } = this;
     let count = 0;
-    for (let document = cursor.seek(base); document < end; document = cursor.next()) {
+    let document = cursor.seek(from);
+    for (; document < end; document = cursor.next()) {
       const at = document - base;
       matches[at >>> 5] = (matches[at >>> 5] as number) | (1 << (at & 31));
       if (this.#needsScores) scores[at] = (scores[at] as number) + cursor.score();
       count += 1;
     }
-    return count;
+    this.addedCount += count;
+    return document === PAUSED ? Math.max(from, cursor.document + 1) : end;
   }
 
   /** The offset of the first match at or after this offset, or NO_DOCUMENT. */
   first(from: number): number {
     return firstBitFrom(this.matches, from);
   }
+}
+
+/** The first match of any cursor at or after the target, or PAUSED. */
+export function firstOf(cursors: readonly Cursor[], target: number): number {
+  let first = NO_DOCUMENT;
+  for (const cursor of cursors) {
+    const found = cursor.seek(target);
+    if (found === PAUSED) return PAUSED;
+    if (found < first) first = found;
+  }
+  return first;
 }
 
 export class DisjunctionCursor extends Cursor {
@@ -140,8 +167,10 @@ export class DisjunctionCursor extends Cursor {
   readonly #needsScores: boolean;
   /** Of the last window; undefined until there is one. */
   #sums: WindowSums | undefined;
-  #base = 0;
   #end = 0;
+  /** The next clause to add to the window, and from which document on; above their number, all are added. */
+  #adding = Number.POSITIVE_INFINITY;
+  #addingFrom = 0;
   /** The greatest score in the window, once it is known. */
   #windowBound: number | undefined;
   #score = 0;
@@ -165,8 +194,9 @@ export class DisjunctionCursor extends Cursor {
 
   override seek(target: number): number {
     if (this.document >= target) return this.document;
-    this.document = this.#from(target);
-    return this.document;
+    const found = this.#from(target);
+    if (found !== PAUSED) this.document = found;
+    return found;
   }
 
   override accepts(document: number): boolean {
@@ -200,41 +230,58 @@ export class DisjunctionCursor extends Cursor {
   #from(target: number): number {
     let from = target;
     for (;;) {
+      if (this.#adding < this.#cursors.length && !this.#fill()) return PAUSED;
       if (from < this.#end) {
-        const at = (this.#sums as WindowSums).first(from - this.#base);
+        const sums = this.#sums as WindowSums;
+        const at = sums.first(Math.max(0, from - sums.base));
         if (at !== NO_DOCUMENT) {
-          if (this.#needsScores) this.#score = (this.#sums as WindowSums).scores[at] as number;
-          return this.#base + at;
+          if (this.#needsScores) this.#score = sums.scores[at] as number;
+          return sums.base + at;
         }
         from = this.#end;
       }
       from = this.#first(from);
-      if (from === NO_DOCUMENT) return NO_DOCUMENT;
-      this.#fill(from);
+      if (from >= PAUSED) return from;
+      this.#open(from);
     }
   }
 
   #first(target: number): number {
     this.#spend(this.#cursors.length);
-    let first = NO_DOCUMENT;
-    for (const cursor of this.#cursors) first = Math.min(first, cursor.seek(target));
-    return first;
+    return firstOf(this.#cursors, target);
   }
 
-  #fill(base: number): void {
+  /** Begins a window. */
+  #open(base: number): void {
     this.#sums ??= new WindowSums(this.#needsScores);
-    this.#sums.clear();
-    this.#base = base;
+    this.#sums.clear(base);
     this.#end = base + WINDOW;
     this.#windowBound = undefined;
-    for (const cursor of this.#cursors) {
-      if (cursor.document < this.#end) this.#spend(2 * this.#sums.add(cursor, base, this.#end));
+    this.#adding = 0;
+    this.#addingFrom = base;
+  }
+
+  /** Adds the clauses to the window; false if the slice was over before all were. */
+  #fill(): boolean {
+    const sums = this.#sums as WindowSums;
+    while (this.#adding < this.#cursors.length) {
+      const cursor = this.#cursors[this.#adding] as Cursor;
+      const before = sums.addedCount;
+      if (cursor.document < this.#end) this.#addingFrom = sums.add(cursor, this.#addingFrom, this.#end);
+      const isOver = this.#spend(2 * (sums.addedCount - before));
+      const isAdded = this.#addingFrom >= this.#end || cursor.document >= this.#end;
+      if (isAdded) {
+        this.#adding += 1;
+        this.#addingFrom = sums.base;
+      }
+      if (isOver || !isAdded) return this.#adding === this.#cursors.length;
     }
+    return true;
   }
 
   #windowHas(document: number): boolean {
-    const at = document - this.#base;
     const sums = this.#sums as WindowSums;
+    const at = document - sums.base;
     if (at < 0 || sums.first(at) !== at) return false;
     if (this.#needsScores) this.#score = sums.scores[at] as number;
     return true;

@@ -3,7 +3,7 @@
  * The last word may be any of several terms: the expansions of a beginning.
  */
 import { NO_DOCUMENT, type Postings, type Spend, type TextReader } from "../../index/index-reader.ts";
-import { Cursor } from "./cursor.ts";
+import { Cursor, PAUSED } from "./cursor.ts";
 import { type AlignedPositions, countExact, countSloppy } from "./slop.ts";
 import type { Bm25 } from "./term-cursor.ts";
 
@@ -31,6 +31,9 @@ export class PhraseCursor extends Cursor {
   readonly #bm25: Bm25;
   readonly #spend: Spend;
   #frequency = 0;
+  /** No document between `document` and this one matches. */
+  #passed = 0;
+  #isOver = false;
 
   constructor(text: TextReader, { words, slop, cost, bm25, spend }: PhraseOptions) {
     super();
@@ -49,9 +52,13 @@ export class PhraseCursor extends Cursor {
 
   override seek(target: number): number {
     if (this.document >= target) return this.document;
-    let candidate = this.#common(target);
-    while (candidate !== NO_DOCUMENT && !this.#hasPhrase(candidate)) candidate = this.#common(candidate + 1);
-    this.document = candidate;
+    let candidate = this.#common(Math.max(target, this.#passed));
+    while (candidate < PAUSED && !this.#hasPhrase(candidate)) {
+      this.#passed = candidate + 1;
+      if (this.#isOver) return PAUSED;
+      candidate = this.#common(candidate + 1);
+    }
+    if (candidate !== PAUSED) this.document = candidate;
     return candidate;
   }
 
@@ -88,16 +95,20 @@ export class PhraseCursor extends Cursor {
     return this.#bm25.bound(frequency, length);
   }
 
-  /** The first document at or after the target that has all words. */
+  /** The first document at or after the target that has all words, or PAUSED. */
   #common(target: number): number {
     const words = this.#words;
     let candidate = target;
     let agreed = 0;
     let at = 0;
     while (agreed < words.length) {
-      this.#spend(1);
+      const isOver = this.#spend(1);
       const found = seekWord(words[at] as PhraseWord, candidate);
       if (found === NO_DOCUMENT) return NO_DOCUMENT;
+      if (isOver && found > candidate) {
+        this.#passed = found;
+        return PAUSED;
+      }
       agreed = found === candidate ? agreed + 1 : 1;
       candidate = found;
       at = at + 1 === words.length ? 0 : at + 1;
@@ -113,7 +124,7 @@ export class PhraseCursor extends Cursor {
       readPositions(target, this.#words[w] as PhraseWord, { document, shift: w });
       steps += target.count;
     }
-    this.#spend(this.#slop === 0 ? steps : steps * aligned.length);
+    this.#isOver = this.#spend(this.#slop === 0 ? steps : steps * aligned.length);
     this.#frequency = this.#slop === 0 ? countExact(aligned) : countSloppy(aligned, this.#slop);
     return this.#frequency > 0;
   }

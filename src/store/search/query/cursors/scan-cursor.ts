@@ -11,7 +11,7 @@ import {
   type WordColumn,
 } from "../../index/index-reader.ts";
 import type { NumberTest, WordTest } from "../clauses.ts";
-import { ConstantCursor } from "./cursor.ts";
+import { ConstantCursor, PAUSED } from "./cursor.ts";
 
 /** Documents that are looked at between two calls of `spend`. */
 const STRIDE = 256;
@@ -26,6 +26,8 @@ abstract class ScanCursor extends ConstantCursor {
   override readonly cost: number;
   protected readonly index: IndexReader;
   readonly #limit: number;
+  /** No document between `document` and this one matches. */
+  #passed = 0;
   readonly #spend: Spend;
 
   constructor({ score, index, spend }: ScanOptions) {
@@ -55,7 +57,7 @@ abstract class ScanCursor extends ConstantCursor {
   }
 
   #from(first: number): number {
-    let begin = first;
+    let begin = Math.max(first, this.#passed);
     while (begin < this.#limit) {
       const end = Math.min(this.#limit, begin + STRIDE);
       for (let document = begin; document < end; document += 1) {
@@ -64,8 +66,11 @@ abstract class ScanCursor extends ConstantCursor {
         this.document = document;
         return document;
       }
-      this.#spend(end - begin);
+      const isOver = this.#spend(end - begin);
       begin = end;
+      if (!isOver) continue;
+      this.#passed = end;
+      return PAUSED;
     }
     this.document = NO_DOCUMENT;
     return NO_DOCUMENT;

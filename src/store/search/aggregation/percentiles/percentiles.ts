@@ -1,14 +1,14 @@
 /** `$percentiles`: exact, linear between the two nearest values. */
-import { map, type Reply } from "../../reply/reply.ts";
-import { inChunks, numbersOf } from "./columns.ts";
-import type { AggregationParameters } from "./parameters.ts";
-import type { Group, Plan, PlannedField, Run } from "./plan.ts";
-import { metricReply, numberText } from "./print.ts";
+import { map, type Reply } from "../../../reply/reply.ts";
+import type { InSlices } from "../../slices.ts";
+import { inChunks, numbersOf } from "../columns.ts";
+import type { AggregationParameters } from "../parameters.ts";
+import type { Group, Plan, PlannedField, Run } from "../plan.ts";
+import { metricReply, numberText } from "../print.ts";
+import { sortValues } from "./sort-values.ts";
 
 const PERCENTS = [1, 5, 25, 50, 75, 95, 99];
 const PERCENTS_MAX = 1_000;
-/** Comparisons of a sort, in steps for each value. */
-const SORT_STEPS = 10;
 
 export function planPercentiles({ field, number }: PlannedField, parameters: AggregationParameters): Plan {
   const missing = parameters.missingNumber(field);
@@ -19,8 +19,8 @@ export function planPercentiles({ field, number }: PlannedField, parameters: Agg
   if (percents?.some((percent) => percent < 0 || percent > 100))
     throw parameters.invalid("percents", "must be numbers from 0 to 100");
   return {
-    run: (group, run) => {
-      const valuesOf = sortedValues(group, run, {
+    *run(group, run) {
+      const valuesOf = yield* sortedValues(group, run, {
         number,
         missing: missing === undefined ? undefined : Number(missing),
       });
@@ -58,11 +58,11 @@ function percentileOf(sorted: Float64Array, percent: number): number | null {
 }
 
 /** The values of each owner, in rising order. */
-function sortedValues(
+function* sortedValues(
   { documents, owners, ownerCount }: Group,
   run: Run,
   { number, missing }: { number: number; missing: number | undefined },
-): (owner: number) => Float64Array {
+): InSlices<(owner: number) => Float64Array> {
   const column = numbersOf(run, number);
   const countOf = (document: number): number => {
     const count = column.countOf(document);
@@ -70,7 +70,7 @@ function sortedValues(
   };
   // Values come after those of all owners before: starts first, and then each owner fills its part.
   const starts = new Uint32Array(ownerCount + 1);
-  inChunks(documents.length, run.spend, (start, end) => {
+  yield* inChunks(documents.length, run.spend, (start, end) => {
     for (let place = start; place < end; place += 1) {
       const owner = owners === undefined ? 0 : (owners[place] as number);
       starts[owner + 1] = (starts[owner + 1] as number) + countOf(documents[place] as number);
@@ -79,18 +79,20 @@ function sortedValues(
   for (let owner = 0; owner < ownerCount; owner += 1)
     starts[owner + 1] = (starts[owner + 1] as number) + (starts[owner] as number);
   const valueCount = starts[ownerCount] as number;
-  run.spend(SORT_STEPS * valueCount);
   const values = new Float64Array(valueCount);
   const ends = starts.slice();
-  for (let place = 0; place < documents.length; place += 1) {
-    const document = documents[place] as number;
-    const owner = owners === undefined ? 0 : (owners[place] as number);
-    const hasValue = column.countOf(document) > 0;
-    for (let at = 0; at < countOf(document); at += 1) {
-      values[ends[owner] as number] = hasValue ? Number(column.valueOf(document, at)) : (missing as number);
-      ends[owner] = (ends[owner] as number) + 1;
+  yield* inChunks(documents.length, run.spend, (start, end) => {
+    for (let place = start; place < end; place += 1) {
+      const document = documents[place] as number;
+      const owner = owners === undefined ? 0 : (owners[place] as number);
+      const hasValue = column.countOf(document) > 0;
+      for (let at = 0; at < countOf(document); at += 1) {
+        values[ends[owner] as number] = hasValue ? Number(column.valueOf(document, at)) : (missing as number);
+        ends[owner] = (ends[owner] as number) + 1;
+      }
     }
-  }
-  for (let owner = 0; owner < ownerCount; owner += 1) values.subarray(starts[owner], starts[owner + 1]).sort();
+  });
+  for (let owner = 0; owner < ownerCount; owner += 1)
+    yield* sortValues(values.subarray(starts[owner], starts[owner + 1]), run.spend);
   return (owner) => values.subarray(starts[owner], starts[owner + 1]);
 }
