@@ -32,7 +32,6 @@ export const features = [
   "dead-letter deletes",
   "cancels",
   "bulk cancels",
-  "early retries",
   "deduplication",
   "key rotation",
   "dropped users",
@@ -49,10 +48,14 @@ export const features = [
   "few slots",
 ] as const;
 
-/** Drawn apart, and in one run of four: the runs without it do what they did before it was added. */
+/**
+ * Not drawn with the others, because one more draw would change the runs of known seeds: moves of users in one run of
+ * four, early retries in one of eight.
+ */
 const MOVES = "moving users";
+const EARLY_RETRIES = "early retries";
 
-export type Feature = (typeof features)[number] | typeof MOVES;
+export type Feature = (typeof features)[number] | typeof MOVES | typeof EARLY_RETRIES;
 
 export interface Swarm {
   readonly features: ReadonlySet<Feature>;
@@ -80,13 +83,18 @@ export function drawSwarm(random: Random, seed: number): Swarm {
     parallelism: few ? oneOf(random, [2, 3, 2_000]) : defaultLimits.parallelism,
     deadLetterRetentionMs: oneOf(random, [3_600_000, defaultLimits.deadLetterRetentionMs]),
   };
+  const userNames = has("several users") ? ["ada", "ben", "cleo"].slice(0, 2 + random.below(2)) : ["ada"];
+  const heartbeatMs = oneOf(random, [1_000, 10_000, 60_000]);
+  const segmentBytesMax = oneOf(random, [4_000, 20_000, 200_000]);
+  const stepCount = STEPS_MIN + random.below(STEPS_MAX - STEPS_MIN);
+  if (stepCount % 8 === 2) chosen.add(EARLY_RETRIES);
   return {
     features: chosen,
     limits,
-    userNames: has("several users") ? ["ada", "ben", "cleo"].slice(0, 2 + random.below(2)) : ["ada"],
-    heartbeatMs: oneOf(random, [1_000, 10_000, 60_000]),
-    segmentBytesMax: oneOf(random, [4_000, 20_000, 200_000]),
-    stepCount: STEPS_MIN + random.below(STEPS_MAX - STEPS_MIN),
+    userNames,
+    heartbeatMs,
+    segmentBytesMax,
+    stepCount,
   };
 }
 

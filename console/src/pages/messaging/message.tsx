@@ -1,6 +1,6 @@
 /** A message: what it is, what it waits for, each attempt to deliver it, its body and the answers. */
 import "./messaging.css";
-import { useEffect, useState } from "preact/hooks";
+import { useEffect } from "preact/hooks";
 import { request } from "../../api/client.ts";
 import { useLoad } from "../../api/load.ts";
 import { Action } from "../../parts/action.tsx";
@@ -15,31 +15,23 @@ import { ErrorBox, Loading } from "../../parts/states.tsx";
 import { Time } from "../../parts/time.tsx";
 import { Timeline, type TimelineItem } from "../../parts/timeline.tsx";
 import type { PageProps } from "../pages.ts";
-import { FactsOfMessage, isUnfinished, type LogEntry } from "./message-facts.tsx";
+import { entryKey, FactsOfMessage, isUnfinished, type LogEntry } from "./message-facts.tsx";
 import { api, page } from "./places.ts";
 
 /** Bodies are shown up to here; more is loaded to be saved. */
 const SHOWN_BYTES = 20_000;
 /** Of the body of each answer. */
 const ANSWER_BYTES = 4_000;
-/** The log lists no more entries in one page. */
+const PAGE_ENTRIES = 100;
+/** Of the timeline. */
 const ENTRIES_MAX = 1_000;
 const WATCH_MS = 2_000;
 
 export default function MessagePage({ params: { tenant = "", id = "" } }: PageProps) {
-  const [isWatched, setWatched] = useState(false);
-  const {
-    value: entries,
-    error,
-    reload,
-  } = useLoad(
-    (signal) => loadEntries(tenant, { messageId: id, count: ENTRIES_MAX, trimBody: ANSWER_BYTES }, signal),
-    [tenant, id],
-    isWatched ? { everyMs: WATCH_MS } : {},
-  );
+  const { value: entries, error, reload } = useLoad((signal) => loadAll(tenant, id, signal), [tenant, id]);
   const last = entries?.at(-1);
   const isOpen = last !== undefined && isUnfinished(last.state);
-  useEffect(() => setWatched(isOpen), [isOpen]);
+  useNews(tenant, id, { last, isOpen, onNews: reload });
   if (entries === undefined) return error === undefined ? <Loading /> : <ErrorBox error={error} onRetry={reload} />;
   const [first] = entries;
   if (first === undefined || last === undefined)
@@ -89,16 +81,58 @@ export default function MessagePage({ params: { tenant = "", id = "" } }: PagePr
   );
 }
 
-async function loadEntries(
+/** Looks whether there is a newer entry while the message is not finished: that costs less than all entries. */
+function useNews(
   tenant: string,
-  query: Readonly<Record<string, string | number>>,
+  id: string,
+  { last, isOpen, onNews }: { last: LogEntry | undefined; isOpen: boolean; onNews: () => void },
+): void {
+  const { value } = useLoad(
+    async (signal) =>
+      isOpen
+        ? await loadEntries(tenant, { messageId: id, order: "latestFirst", count: 1, trimBody: 0 }, signal)
+        : undefined,
+    [tenant, id, isOpen],
+    isOpen ? { everyMs: WATCH_MS } : {},
+  );
+  const newest = value?.[0];
+  const isNew = newest !== undefined && last !== undefined && entryKey(newest) !== entryKey(last);
+  useEffect(() => {
+    if (isNew) onNews();
+  }, [isNew, newest === undefined ? "" : entryKey(newest)]);
+}
+
+/** A page is short if the bodies of its entries are long, also if they are cut then. */
+async function loadAll(tenant: string, id: string, signal: AbortSignal): Promise<readonly LogEntry[]> {
+  const entries: LogEntry[] = [];
+  let cursor: string | undefined;
+  do {
+    const answer = await loadPage(
+      tenant,
+      { messageId: id, count: PAGE_ENTRIES, trimBody: ANSWER_BYTES, cursor },
+      signal,
+    );
+    entries.push(...answer.logs);
+    cursor = answer.cursor;
+  } while (cursor !== undefined && entries.length < ENTRIES_MAX);
+  return entries;
+}
+
+type LogQuery = Readonly<Record<string, string | number | undefined>>;
+
+async function loadEntries(tenant: string, query: LogQuery, signal?: AbortSignal): Promise<LogEntry[]> {
+  return (await loadPage(tenant, query, signal)).logs;
+}
+
+function loadPage(
+  tenant: string,
+  query: LogQuery,
   signal?: AbortSignal,
-): Promise<LogEntry[]> {
-  const { logs } = await request<{ logs: LogEntry[] }>(api(tenant, "logs"), {
+): Promise<{ logs: LogEntry[]; cursor?: string }> {
+  return request(api(tenant, "logs"), {
     query: { order: "earliestFirst", ...query },
     ...(signal !== undefined && { signal }),
   });
-  return logs;
 }
 
 interface ActionsProps {
