@@ -11,7 +11,7 @@ export function ListFoot({ pages, of, noun }: { pages: Pages<unknown>; of?: numb
       {pages.error !== undefined && <ErrorBox error={pages.error} onRetry={pages.more} />}
       <p class="below" role="status">
         {pages.isLoading && pages.rows.length > 0 && "Loading…"}
-        {!pages.isLoading && (
+        {!pages.isLoading && (pages.error === undefined || pages.rows.length > 0) && (
           <span>
             {countText(pages.rows.length)} {noun}
             {pages.isComplete ? "" : of === undefined ? " so far" : ` of ${countText(of)}`}
