@@ -12,8 +12,8 @@ import { type Column, Table } from "../../../parts/table.tsx";
 import type { PageProps } from "../../pages.ts";
 import { type CommandUse, commandUses, keyspaceOf, numberIn, type Report, readReport } from "./info.ts";
 
-const EVERY_MS = 5_000;
-/** Half an hour. */
+const EVERY_MS = 10_000;
+/** An hour. */
 const SAMPLES_MAX = 360;
 
 interface Sample {

@@ -6,6 +6,7 @@ import { Button } from "../../../parts/button.tsx";
 import { bytesText, countText } from "../../../parts/format.ts";
 import { ErrorBox, Loading } from "../../../parts/states.tsx";
 import { bytesOfText } from "../values/bytes.ts";
+import { countNoun } from "../values/noun.ts";
 import { ask } from "../values/run.ts";
 import { FilterField } from "./filter-field.tsx";
 import { JsonEditor } from "./json-editor.tsx";
@@ -140,8 +141,7 @@ function Parts({ document, node, edit, changed }: NodeProps) {
 
 function summaryOf({ kind, text, length = 0 }: JsonNode): string {
   if (text !== undefined) return text;
-  if (kind === "object") return length === 0 ? "{}" : `{ ${countText(length)} ${length === 1 ? "member" : "members"} }`;
-  if (kind === "array")
-    return length === 0 ? "[]" : `[ ${countText(length)} ${length === 1 ? "element" : "elements"} ]`;
+  if (kind === "object") return length === 0 ? "{}" : `{ ${countNoun(length, "members")} }`;
+  if (kind === "array") return length === 0 ? "[]" : `[ ${countNoun(length, "elements")} ]`;
   return `string of ${bytesText(length)}`;
 }
