@@ -22,7 +22,7 @@ const UNIT = [
   "test/long/*.test.ts",
   "test/conformance/**/*.test.ts",
 ];
-const WHOLE = ["test/program/**/*.test.ts", "test/sdk/**/*.test.ts"];
+const WHOLE = ["test/program/**/*.test.ts", "test/sdk/**/*.test.ts", "test/console/**/*.test.ts"];
 /** They wait for leases in real time, or for servers that take long to start: only a proof has them. */
 const SLOW = ["test/failover/**/*.test.ts", "test/object-stores/**/*.test.ts"];
 /** `npm test` draws some of their tests, and a proof has all of them. */

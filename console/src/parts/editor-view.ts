@@ -1,5 +1,7 @@
 import { json, jsonParseLinter } from "@codemirror/lang-json";
+import { HighlightStyle, syntaxHighlighting } from "@codemirror/language";
 import { linter } from "@codemirror/lint";
+import { tags } from "@lezer/highlight";
 import { basicSetup, EditorView } from "codemirror";
 
 export interface EditorOptions {
@@ -22,6 +24,14 @@ const colours = EditorView.theme({
   },
 });
 
+/** The colours that come with CodeMirror are for light pages only. */
+const words = HighlightStyle.define([
+  { tag: tags.propertyName, color: "var(--busy)" },
+  { tag: tags.string, color: "var(--good)" },
+  { tag: tags.number, color: "var(--series-3)" },
+  { tag: [tags.bool, tags.null], color: "var(--series-4)" },
+]);
+
 /** The editor is in a shadow tree: there its styles are style sheets made by script, which the policy of the page allows. */
 export function openEditor({ parent, label, value, language, onChange }: EditorOptions) {
   const root = parent.shadowRoot ?? parent.attachShadow({ mode: "open" });
@@ -32,6 +42,7 @@ export function openEditor({ parent, label, value, language, onChange }: EditorO
     extensions: [
       basicSetup,
       colours,
+      syntaxHighlighting(words),
       EditorView.lineWrapping,
       EditorView.contentAttributes.of({ "aria-label": label }),
       EditorView.updateListener.of((update) => {

@@ -8,8 +8,16 @@ export const storePages: readonly Page[] = [
     title: "Command line",
     load: () => import("./command-line/command-line.tsx"),
   },
+  { path: "/store/:tenant/search", title: "Search", load: () => import("./search/indexes.tsx") },
+  {
+    path: "/store/:tenant/search/index",
+    title: "Search index",
+    isHidden: true,
+    load: () => import("./search/index-page.tsx"),
+  },
   { path: "/store/:tenant/monitor", title: "Monitor", load: () => import("./live/monitor.tsx") },
   { path: "/store/:tenant/pubsub", title: "Pub/Sub", load: () => import("./live/pubsub.tsx") },
   { path: "/store/:tenant/slow-log", title: "Slow log", load: () => import("./live/slow-log.tsx") },
   { path: "/store/:tenant/users", title: "Users", load: () => import("./live/users.tsx") },
+  { path: "/store/:tenant/info", title: "Info", load: () => import("./info/info-page.tsx") },
 ];

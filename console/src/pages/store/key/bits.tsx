@@ -70,7 +70,7 @@ export function Bits({ database, keyName, length, version, changed }: ValueViewP
               key={bit}
               type="button"
               aria-pressed={isSet}
-              aria-label={`Bit ${bit}`}
+              aria-label={`Bit ${bit} is ${isSet ? "1" : "0"}`}
               title={`Bit ${bit}`}
               onClick={() => void setBit(`${bit}`, isSet ? "0" : "1").catch(fail)}
             >

@@ -6,7 +6,7 @@ import { useLoad } from "../../../api/load.ts";
 import { Badge } from "../../../parts/badge.tsx";
 import { Button } from "../../../parts/button.tsx";
 import { Copy } from "../../../parts/copy.tsx";
-import { bytesText, countText, durationText } from "../../../parts/format.ts";
+import { bytesText, durationText } from "../../../parts/format.ts";
 import { Card, PageHead } from "../../../parts/page.tsx";
 import { Empty, ErrorBox, Loading } from "../../../parts/states.tsx";
 import { Time } from "../../../parts/time.tsx";
@@ -16,6 +16,7 @@ import { typeTitle } from "../keys/key-types.ts";
 import { NewKey } from "../keys/new-key.tsx";
 import { type Bytes, textOfBytes } from "../values/bytes.ts";
 import { BytesText } from "../values/bytes-text.tsx";
+import { countNoun } from "../values/noun.ts";
 import { bytesOf, isFailure, numberOf, run, textOfReply } from "../values/run.ts";
 import { KeyActions } from "./key-actions.tsx";
 import { type ValueView, valueViews } from "./views.ts";
@@ -79,7 +80,7 @@ function Lead({ facts: { type, length, view, bytes, expiresAtMs, encoding, idleM
     <span class="lead-facts">
       <Badge>{typeTitle(type)}</Badge>
       {view?.unit !== undefined && (
-        <span>{view.unit === "bytes" ? bytesText(length) : `${countText(length)} ${view.unit}`}</span>
+        <span>{view.unit === "bytes" ? bytesText(length) : countNoun(length, view.unit)}</span>
       )}
       <span>{bytesText(bytes)} in memory</span>
       <span>

@@ -2,6 +2,7 @@
 import { Button } from "../../../parts/button.tsx";
 import { countText } from "../../../parts/format.ts";
 import { ErrorBox } from "../../../parts/states.tsx";
+import { countNoun } from "../values/noun.ts";
 import type { Pages } from "../values/pages.ts";
 
 export function ListFoot({ pages, of, noun }: { pages: Pages<unknown>; of?: number; noun: string }) {
@@ -11,9 +12,9 @@ export function ListFoot({ pages, of, noun }: { pages: Pages<unknown>; of?: numb
       {pages.error !== undefined && <ErrorBox error={pages.error} onRetry={pages.more} />}
       <p class="below" role="status">
         {pages.isLoading && pages.rows.length > 0 && "Loading…"}
-        {!pages.isLoading && (
+        {!pages.isLoading && (pages.error === undefined || pages.rows.length > 0) && (
           <span>
-            {countText(pages.rows.length)} {noun}
+            {countNoun(pages.rows.length, noun)}
             {pages.isComplete ? "" : of === undefined ? " so far" : ` of ${countText(of)}`}
           </span>
         )}

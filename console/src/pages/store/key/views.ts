@@ -2,12 +2,12 @@
 import type { ComponentType } from "preact";
 import type { Words } from "../values/run.ts";
 import { HashView } from "./hash.tsx";
-import { JsonView } from "./json.tsx";
+import { JsonView } from "./json/json.tsx";
 import { ListView } from "./list.tsx";
 import { SearchIndexView } from "./search-index.tsx";
 import { SetView } from "./set.tsx";
 import { SortedSetView } from "./sorted-set.tsx";
-import { StreamView } from "./stream.tsx";
+import { StreamView } from "./stream/stream.tsx";
 import { StringView } from "./string.tsx";
 import type { ValueViewProps } from "./value-view.ts";
 

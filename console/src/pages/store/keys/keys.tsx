@@ -16,6 +16,7 @@ import { Time } from "../../../parts/time.tsx";
 import type { PageProps } from "../../pages.ts";
 import { type Bytes, bytesOfHex, bytesOfText, globOfBytes, hexOfBytes } from "../values/bytes.ts";
 import { BytesText } from "../values/bytes-text.tsx";
+import { countNoun } from "../values/noun.ts";
 import { usePages } from "../values/pages.ts";
 import { ask, bytesOf, numberOf } from "../values/run.ts";
 import { scanPage } from "../values/scan.ts";
@@ -69,7 +70,7 @@ export default function Keys({ params: { tenant: database = "" } }: PageProps) {
     <>
       <PageHead
         title="Keys"
-        lead={total.value === undefined ? "" : `${countText(numberOf(total.value))} keys in ${database}`}
+        lead={total.value === undefined ? "" : `${countNoun(numberOf(total.value), "keys")} in ${database}`}
         actions={
           <>
             <Button onClick={reload}>Refresh</Button>
@@ -111,11 +112,11 @@ export default function Keys({ params: { tenant: database = "" } }: PageProps) {
               <span>{countText(chosen.size)} chosen</span>
               <Action
                 kind="danger"
-                confirm={`This deletes ${countText(chosen.size)} keys with their values.`}
+                confirm={`This deletes ${countNoun(chosen.size, "keys")} with their values.`}
                 run={async () => {
                   const deleted = await deleteKeys(database, [...chosen]);
                   reload();
-                  return `Deleted ${countText(deleted)} keys`;
+                  return `Deleted ${countNoun(deleted, "keys")}`;
                 }}
               >
                 Delete chosen
@@ -144,8 +145,7 @@ export default function Keys({ params: { tenant: database = "" } }: PageProps) {
           />
           {pages.error !== undefined && <ErrorBox error={pages.error} onRetry={pages.more} />}
           <p class="below" role="status">
-            {pages.rows.length > 0 &&
-              `${countText(pages.rows.length)} ${pages.isComplete ? "keys, all that there are" : "keys so far"}`}
+            {pages.rows.length > 0 && `${countNoun(pages.rows.length, "keys")}${pages.isComplete ? "" : " so far"}`}
             {!pages.isComplete && !pages.isLoading && pages.onEnd === undefined && pages.error === undefined && (
               <Button onClick={pages.more}>Search on</Button>
             )}

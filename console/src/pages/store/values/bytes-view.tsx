@@ -1,5 +1,5 @@
 /** A value of any size and content: as text, with JSON indented, or in hex. */
-import { useState } from "preact/hooks";
+import { useMemo, useState } from "preact/hooks";
 import { Button } from "../../../parts/button.tsx";
 import { Code } from "../../../parts/code.tsx";
 import { countText } from "../../../parts/format.ts";
@@ -14,7 +14,7 @@ export interface BytesViewProps {
 }
 
 export function BytesView({ label, bytes, offset = 0, isPart = false }: BytesViewProps) {
-  const text = isPart ? textOfPart(bytes) : textOfBytes(bytes);
+  const text = useMemo(() => (isPart ? textOfPart(bytes) : textOfBytes(bytes)), [bytes, isPart]);
   const [isHexWanted, setHexWanted] = useState(false);
   const isHex = isHexWanted || text === undefined;
   return (

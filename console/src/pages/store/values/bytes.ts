@@ -43,12 +43,16 @@ export function textOfBytes(bytes: Bytes): string | undefined {
 /** The text of a part of a longer value, without characters that are cut at its ends; undefined if it is not UTF-8. */
 export function textOfPart(bytes: Bytes): string | undefined {
   let start = 0;
-  while (start < Math.min(3, bytes.length) && (bytes.charCodeAt(start) & 0xc0) === 0x80) start += 1;
-  for (let end = bytes.length; end >= Math.max(start, bytes.length - 3); end -= 1) {
-    const text = textOfBytes(bytes.slice(start, end));
-    if (text !== undefined) return text;
-  }
-  return undefined;
+  while (start < Math.min(3, bytes.length) && isContinuation(bytes, start)) start += 1;
+  let last = bytes.length - 1;
+  while (last > bytes.length - 4 && isContinuation(bytes, last)) last -= 1;
+  const lead = bytes.charCodeAt(last);
+  const needed = lead >= 0xf0 ? 4 : lead >= 0xe0 ? 3 : lead >= 0xc0 ? 2 : 1;
+  return textOfBytes(bytes.slice(start, last + needed > bytes.length ? last : bytes.length));
+}
+
+function isContinuation(bytes: Bytes, at: number): boolean {
+  return (bytes.charCodeAt(at) & 0xc0) === 0x80;
 }
 
 export function hexOfBytes(bytes: Bytes): string {

@@ -1,11 +1,11 @@
 /** The form for a new entry of a stream. */
 import { useState } from "preact/hooks";
-import { Action } from "../../../parts/action.tsx";
-import { Button } from "../../../parts/button.tsx";
-import { Dialog } from "../../../parts/dialog.tsx";
-import type { Bytes } from "../values/bytes.ts";
-import { BytesField } from "../values/bytes-field.tsx";
-import { ask, textOfReply } from "../values/run.ts";
+import { Action } from "../../../../parts/action.tsx";
+import { Button } from "../../../../parts/button.tsx";
+import { Dialog } from "../../../../parts/dialog.tsx";
+import type { Bytes } from "../../values/bytes.ts";
+import { BytesField } from "../../values/bytes-field.tsx";
+import { ask, textOfReply } from "../../values/run.ts";
 
 export interface StreamAddProps {
   readonly database: string;

@@ -1,16 +1,17 @@
 /** A JSON document: a tree whose levels come when they are opened, and an editor for the value at any path. */
 import { useState } from "preact/hooks";
-import { useLoad } from "../../../api/load.ts";
-import { Action } from "../../../parts/action.tsx";
-import { Button } from "../../../parts/button.tsx";
-import { bytesText, countText } from "../../../parts/format.ts";
-import { ErrorBox, Loading } from "../../../parts/states.tsx";
-import { bytesOfText } from "../values/bytes.ts";
-import { ask } from "../values/run.ts";
-import { FilterField } from "./filter-field.tsx";
+import { useLoad } from "../../../../api/load.ts";
+import { Action } from "../../../../parts/action.tsx";
+import { Button } from "../../../../parts/button.tsx";
+import { bytesText, countText } from "../../../../parts/format.ts";
+import { ErrorBox, Loading } from "../../../../parts/states.tsx";
+import { bytesOfText } from "../../values/bytes.ts";
+import { countNoun } from "../../values/noun.ts";
+import { ask } from "../../values/run.ts";
+import { FilterField } from "../filter-field.tsx";
+import type { ValueViewProps } from "../value-view.ts";
 import { JsonEditor } from "./json-editor.tsx";
 import { type JsonDocument, type JsonNode, readParts, readRoot } from "./json-nodes.ts";
-import type { ValueViewProps } from "./value-view.ts";
 
 /** Parts of a value that come at once. */
 const PARTS = 50;
@@ -140,8 +141,7 @@ function Parts({ document, node, edit, changed }: NodeProps) {
 
 function summaryOf({ kind, text, length = 0 }: JsonNode): string {
   if (text !== undefined) return text;
-  if (kind === "object") return length === 0 ? "{}" : `{ ${countText(length)} ${length === 1 ? "member" : "members"} }`;
-  if (kind === "array")
-    return length === 0 ? "[]" : `[ ${countText(length)} ${length === 1 ? "element" : "elements"} ]`;
+  if (kind === "object") return length === 0 ? "{}" : `{ ${countNoun(length, "members")} }`;
+  if (kind === "array") return length === 0 ? "[]" : `[ ${countNoun(length, "elements")} ]`;
   return `string of ${bytesText(length)}`;
 }

@@ -1,15 +1,15 @@
 /** The value at a path of a JSON document, in the editor. */
 import { useState } from "preact/hooks";
-import { useLoad } from "../../../api/load.ts";
-import { Action } from "../../../parts/action.tsx";
-import { Button } from "../../../parts/button.tsx";
-import { Code } from "../../../parts/code.tsx";
-import { Editor } from "../../../parts/editor.tsx";
-import { bytesText } from "../../../parts/format.ts";
-import { indentJson } from "../../../parts/json-text.ts";
-import { ErrorBox, Loading } from "../../../parts/states.tsx";
-import { type Bytes, bytesOfText } from "../values/bytes.ts";
-import { ask, listOf, numberOf } from "../values/run.ts";
+import { useLoad } from "../../../../api/load.ts";
+import { Action } from "../../../../parts/action.tsx";
+import { Button } from "../../../../parts/button.tsx";
+import { Code } from "../../../../parts/code.tsx";
+import { Editor } from "../../../../parts/editor.tsx";
+import { bytesText } from "../../../../parts/format.ts";
+import { indentJson } from "../../../../parts/json-text.ts";
+import { ErrorBox, Loading } from "../../../../parts/states.tsx";
+import { type Bytes, bytesOfText } from "../../values/bytes.ts";
+import { ask, listOf, numberOf } from "../../values/run.ts";
 import { textOfOnly } from "./json-nodes.ts";
 
 export interface JsonEditorProps {

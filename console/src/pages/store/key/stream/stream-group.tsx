@@ -1,18 +1,18 @@
 /** A group of a stream: its consumers, and its pending entries, which can be acknowledged. */
 import { useState } from "preact/hooks";
-import { useLoad } from "../../../api/load.ts";
-import { Action } from "../../../parts/action.tsx";
-import { countText, durationText } from "../../../parts/format.ts";
-import { Empty, ErrorBox, Loading } from "../../../parts/states.tsx";
-import { type Column, Table } from "../../../parts/table.tsx";
-import type { Bytes } from "../values/bytes.ts";
-import { BytesText } from "../values/bytes-text.tsx";
-import { usePages } from "../values/pages.ts";
-import { ask, bytesOf, listOf, mapOf, numberOf, textOfReply } from "../values/run.ts";
-import { PAGE_ROWS } from "../values/scan.ts";
-import { ListFoot } from "./list-foot.tsx";
+import { useLoad } from "../../../../api/load.ts";
+import { Action } from "../../../../parts/action.tsx";
+import { countText, durationText } from "../../../../parts/format.ts";
+import { Empty, ErrorBox, Loading } from "../../../../parts/states.tsx";
+import { type Column, Table } from "../../../../parts/table.tsx";
+import type { Bytes } from "../../values/bytes.ts";
+import { BytesText } from "../../values/bytes-text.tsx";
+import { usePages } from "../../values/pages.ts";
+import { ask, bytesOf, listOf, mapOf, numberOf, textOfReply } from "../../values/run.ts";
+import { PAGE_ROWS } from "../../values/scan.ts";
+import { ListFoot } from "../list-foot.tsx";
+import type { ValueViewProps } from "../value-view.ts";
 import type { GroupRow } from "./stream-groups.tsx";
-import type { ValueViewProps } from "./value-view.ts";
 
 interface ConsumerRow {
   readonly name: Bytes;

@@ -1,20 +1,20 @@
 /** A stream: its entries from either end, or its groups. */
 import { useState } from "preact/hooks";
-import { Button } from "../../../parts/button.tsx";
-import { Field } from "../../../parts/field.tsx";
-import { Empty, Loading } from "../../../parts/states.tsx";
-import { type Column, Table } from "../../../parts/table.tsx";
-import { Time } from "../../../parts/time.tsx";
-import { type Bytes, bytesOfText, shownBytes } from "../values/bytes.ts";
-import { usePages } from "../values/pages.ts";
-import { ask, bytesOf, listOf, type Reply, textOfReply } from "../values/run.ts";
-import { windowRows } from "../values/scan.ts";
-import { ElementDialog } from "./element-dialog.tsx";
-import { FilterField } from "./filter-field.tsx";
-import { ListFoot } from "./list-foot.tsx";
+import { Button } from "../../../../parts/button.tsx";
+import { Field } from "../../../../parts/field.tsx";
+import { Empty, Loading } from "../../../../parts/states.tsx";
+import { type Column, Table } from "../../../../parts/table.tsx";
+import { Time } from "../../../../parts/time.tsx";
+import { type Bytes, bytesOfText, shownBytes } from "../../values/bytes.ts";
+import { usePages } from "../../values/pages.ts";
+import { ask, bytesOf, listOf, type Reply, textOfReply } from "../../values/run.ts";
+import { windowRows } from "../../values/scan.ts";
+import { ElementDialog } from "../element-dialog.tsx";
+import { FilterField } from "../filter-field.tsx";
+import { ListFoot } from "../list-foot.tsx";
+import type { ValueViewProps } from "../value-view.ts";
 import { StreamAdd } from "./stream-add.tsx";
 import { StreamGroups } from "./stream-groups.tsx";
-import type { ValueViewProps } from "./value-view.ts";
 
 export interface EntryRow {
   readonly id: string;

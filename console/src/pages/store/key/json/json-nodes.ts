@@ -1,7 +1,7 @@
 /** The values of a JSON document, level by level: a document may be too long to come as a whole. */
-import type { Bytes } from "../values/bytes.ts";
-import { bytesOfText } from "../values/bytes.ts";
-import { ask, askAll, bytesOf, listOf, numberOf, type Reply, textOfReply, type Words } from "../values/run.ts";
+import type { Bytes } from "../../values/bytes.ts";
+import { bytesOfText } from "../../values/bytes.ts";
+import { ask, askAll, bytesOf, listOf, numberOf, type Reply, textOfReply, type Words } from "../../values/run.ts";
 
 export interface JsonNode {
   /** A JSONPath of this value alone. */

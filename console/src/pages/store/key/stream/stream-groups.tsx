@@ -1,19 +1,19 @@
 /** The groups of a stream; of one of them, the consumers and the pending entries. */
 import { useState } from "preact/hooks";
-import { useLoad } from "../../../api/load.ts";
-import { Action } from "../../../parts/action.tsx";
-import { Button } from "../../../parts/button.tsx";
-import { Code } from "../../../parts/code.tsx";
-import { countText } from "../../../parts/format.ts";
-import { Card } from "../../../parts/page.tsx";
-import { Empty, ErrorBox, Loading } from "../../../parts/states.tsx";
-import { type Column, Table } from "../../../parts/table.tsx";
-import { type Bytes, shownBytes } from "../values/bytes.ts";
-import { BytesText } from "../values/bytes-text.tsx";
-import { FormDialog } from "../values/form-dialog.tsx";
-import { ask, bytesOf, listOf, mapOf, numberOf, textOfReply } from "../values/run.ts";
+import { useLoad } from "../../../../api/load.ts";
+import { Action } from "../../../../parts/action.tsx";
+import { Button } from "../../../../parts/button.tsx";
+import { Code } from "../../../../parts/code.tsx";
+import { countText } from "../../../../parts/format.ts";
+import { Card } from "../../../../parts/page.tsx";
+import { Empty, ErrorBox, Loading } from "../../../../parts/states.tsx";
+import { type Column, Table } from "../../../../parts/table.tsx";
+import { type Bytes, shownBytes } from "../../values/bytes.ts";
+import { BytesText } from "../../values/bytes-text.tsx";
+import { FormDialog } from "../../values/form-dialog.tsx";
+import { ask, bytesOf, listOf, mapOf, numberOf, textOfReply } from "../../values/run.ts";
+import type { ValueViewProps } from "../value-view.ts";
 import { StreamGroup } from "./stream-group.tsx";
-import type { ValueViewProps } from "./value-view.ts";
 
 export interface GroupRow {
   readonly name: Bytes;
