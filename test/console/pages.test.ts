@@ -35,7 +35,7 @@ describe("pages of the console", { skip: missingBrowser() }, () => {
     for (const colorScheme of ["light", "dark"] as const) {
       await using opened = await openPage(browser, { colorScheme });
       const { page, problems } = opened;
-      for (const place of drawnPart(await places(page), { oneIn: 6, random })) {
+      for (const place of drawnPart(await places(page), { oneIn: 12, random })) {
         await goTo(page, place);
         found.push(...(await accessibilityProblems(page)));
         const errors = await page.locator("main [role=alert]").allInnerTexts();
@@ -55,7 +55,7 @@ describe("pages of the console", { skip: missingBrowser() }, () => {
       assert.equal(await page.evaluate("window.hacked"), undefined, place);
       if ((await overflowPx(page)) > 0) wide.push(place);
     };
-    for (const place of drawnPart(await places(page), { oneIn: 3, random })) {
+    for (const place of drawnPart(await places(page), { oneIn: 8, random })) {
       await look(place);
       const [first] = await page.locator("[role=rowgroup] a").all();
       if (first !== undefined) await look(`${larder.admin.url}${await first.getAttribute("href")}`);

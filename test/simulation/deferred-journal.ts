@@ -36,7 +36,7 @@ export class DeferredJournal implements Journal {
   }
 
   refusalOf(owner: FrameOwner): string | undefined {
-    return this.heldOf(owner);
+    return this.refusal ?? this.heldOf(owner);
   }
 
   append(frame: Uint8Array): number {

@@ -1,0 +1,56 @@
+/**
+ * Makes the pictures of the console in `docs/console/`: every page of the navigation, and the first thing that each list
+ * shows, in both themes, from a server with data of every kind.
+ *
+ * Run: npm run pictures
+ */
+import { mkdirSync, rmSync } from "node:fs";
+import { fileURLToPath } from "node:url";
+import type { Page } from "playwright-core";
+import { goTo, openBrowser, openPage } from "../test/console/browser.ts";
+import { startWithData } from "../test/console/seed-data.ts";
+
+const folder = fileURLToPath(new URL("../docs/console/", import.meta.url));
+const VIEWPORT = { width: 1_200, height: 750 };
+/** Charts and editors are loaded after the page. */
+const SETTLED_MS = 500;
+
+/** `/console/store/main/keys` is `store-keys`: the second segment is the name of a tenant. */
+function nameOf(path: string): string {
+  const [, area = "", ...rest] =
+    path
+      .split("?", 1)[0]
+      ?.split("/")
+      .filter((part) => part !== "") ?? [];
+  if (area === "") return "home";
+  return [area, ...(area === "operations" ? rest : rest.slice(1, 2))].join("-");
+}
+
+async function takePicture(page: Page, name: string): Promise<void> {
+  await page.waitForTimeout(SETTLED_MS);
+  await page.screenshot({ path: `${folder}${name}.png` });
+}
+
+rmSync(folder, { recursive: true, force: true });
+mkdirSync(folder, { recursive: true });
+const [browser, larder] = await Promise.all([openBrowser(), startWithData()]);
+try {
+  for (const colorScheme of ["light", "dark"] as const) {
+    await using opened = await openPage(browser, { colorScheme, viewport: VIEWPORT });
+    const { page } = opened;
+    await goTo(page, `${larder.admin.url}/console/`);
+    const links = await Promise.all((await page.locator("nav.side a").all()).map((link) => link.getAttribute("href")));
+    for (const path of links.filter((link) => link !== null)) {
+      await goTo(page, larder.admin.url + path);
+      await takePicture(page, `${nameOf(path)}-${colorScheme}`);
+      const [first] = await page.locator("[role=rowgroup] a").all();
+      const inner = await first?.getAttribute("href");
+      if (inner === null || inner === undefined) continue;
+      await goTo(page, larder.admin.url + inner);
+      await takePicture(page, `${nameOf(path)}-one-${colorScheme}`);
+    }
+  }
+} finally {
+  await browser.close();
+  await larder.stop();
+}
