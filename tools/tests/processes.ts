@@ -37,6 +37,8 @@ const groups: readonly Group[] = [
   { name: "nodes", files: "test/program/cluster/**", filesMax: 2 },
   { name: "starts", files: "test/program/start-and-stop.test.ts", filesMax: 1 },
   { name: "program", files: "test/program/**", filesMax: 6 },
+  // Each file starts a browser.
+  { name: "console", files: "test/console/**", filesMax: 3 },
   // The longest of the proof: started last, one of them would leave a processor idle for minutes.
   {
     name: "longest",
@@ -68,6 +70,7 @@ const groups: readonly Group[] = [
   { name: "persistence", files: "src/persistence/**", filesMax: 35 },
   { name: "cluster", files: "src/cluster/**", filesMax: 35 },
   { name: "replication", files: "src/replication/**", filesMax: 35 },
+  { name: "testing", files: "src/testing/**", filesMax: 35 },
   { name: "transfer", files: "src/transfer/**", filesMax: 35 },
   { name: "messaging", files: "src/messaging/**", filesMax: 40 },
   { name: "kernel", files: "src/kernel/**", filesMax: 35 },

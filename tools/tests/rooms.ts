@@ -24,6 +24,7 @@ export const rooms: Readonly<Record<string, readonly string[]>> = {
     "test/simulation/replication/*.test.ts",
     "test/program/replication/*.test.ts",
   ],
+  testing: ["src/testing/**/*.test.ts"],
   transfer: ["src/transfer/**/*.test.ts"],
-  program: ["src/program/**/*.test.ts", "src/*.test.ts"],
+  program: ["src/program/**/*.test.ts", "src/*.test.ts", "test/console/*.test.ts"],
 };
