@@ -14,6 +14,8 @@ import type { SuiteSettingName } from "../../test/harness/cluster/suite-setting.
 /** Test files of shared folders that need their own process, with the reason. */
 export const ownProcess: Readonly<Record<string, string>> = {
   "test/assembly.test.ts": "the compiler of AssemblyScript adds globals",
+  "test/console/log-in.test.ts": "the driver of the browser adds globals",
+  "test/console/pages.test.ts": "the driver of the browser adds globals",
 };
 
 interface Group {

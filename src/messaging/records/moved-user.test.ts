@@ -137,6 +137,10 @@ async function filled(): Promise<MessagingHarness> {
   // Messages.
   await each(send("https://a.test/", { delayMs: HOUR_MS * 9, deduplicationId: "once" }));
   await each(send("https://later.test/"));
+  await each(async (api) => {
+    const [waiting] = await api.publish([request("https://later.test/", { delayMs: HOUR_MS })]);
+    assert.ok(waiting?.kind === "url" && (await api.retryNow(waiting.published.messageId)));
+  });
   await each(send("https://later.test/", { queueName: "q" }));
   await each(send("https://a.test/", { queueName: "q" }));
   await each(send("https://a.test/", { flowControl: { key: "paused", rate: 2 } }));

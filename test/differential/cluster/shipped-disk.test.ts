@@ -9,6 +9,7 @@ import { PgSession } from "../../../src/cluster/postgres/pg-session.ts";
 import { PostgresLogStore } from "../../../src/cluster/postgres/postgres-log-store.ts";
 import { SCHEMA } from "../../../src/cluster/postgres/schema.ts";
 import { openShard, recoverShard } from "../../../src/cluster/shipped/open-shard.ts";
+import type { ShippedDisk } from "../../../src/cluster/shipped/shipped-disk.ts";
 import { systemClock } from "../../../src/kernel/clock.ts";
 import { silentLog } from "../../../src/kernel/log.ts";
 import { systemRandom } from "../../../src/kernel/random.ts";
@@ -29,6 +30,7 @@ let postgres: PostgresProcess;
 let admin: Client;
 let directories: string;
 const sessions: PgSession[] = [];
+const disks: ShippedDisk[] = [];
 
 function openStore(): PostgresLogStore {
   const session = new PgSession(async () => {
@@ -68,6 +70,7 @@ async function takeOver(number: number, name: string): Promise<Node> {
     refuse: () => {},
     deposed: ({ message }) => deposed.resolve(message),
   });
+  disks.push(disk);
   let frames: string[] = [];
   const area = await recoverShard(disk, { owner, log: silentLog }, () => {
     frames = [];
@@ -97,6 +100,7 @@ before(async () => {
 
 after(async () => {
   if (skip !== false) return;
+  for (const disk of disks) disk.end(new Error("The test is over"));
   for (const session of sessions) await session.close();
   await admin.end();
   await postgres.stop();

@@ -58,7 +58,16 @@ async function checkFigures(owner: RunningProgram, waiting: RunningProgram): Pro
   const commits = /^larder_cluster_shard_commit_seconds_count\{area="store",shard="1"\} (\d+)$/m.exec(text);
   // One after the other, so none shares a commit.
   assert.ok(Number(commits?.[1]) >= Contents.keys, `${commits?.[0]}`);
-  const serving = { shard: 1, condition: "serving", suspendedFor: null, epoch: 1, owner: "a", tries: 0, takeovers: 1 };
+  const serving = {
+    shard: 1,
+    condition: "serving",
+    suspendedFor: null,
+    objectTrouble: null,
+    epoch: 1,
+    owner: "a",
+    tries: 0,
+    takeovers: 1,
+  };
   assert.deepEqual((await statsOf(owner)).areas.store.shard, { ...serving, missing: null, format: 2 });
   assert.match(await printed(waiting), /^larder_cluster_shard_state\{area="store",shard="1",state="standby"\} 1$/m);
 }
