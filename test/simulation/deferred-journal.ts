@@ -36,7 +36,7 @@ export class DeferredJournal implements Journal {
   }
 
   refusalOf(owner: FrameOwner): string | undefined {
-    return this.refusal ?? this.heldOf(owner);
+    return this.heldOf(owner) ?? this.refusal;
   }
 
   append(frame: Uint8Array): number {
