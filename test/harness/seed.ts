@@ -15,8 +15,8 @@ process.on("exit", (code) => {
 
 /**
  * The seed of one suite: the number in the environment's `variable`, or one that follows from the text in
- * `LARDER_SEEDS`, or a random one below `bound`. `.ci/run` gives the commit as that text: each commit draws its own
- * programs, and running it again draws the same ones. When a test of this process fails, its output ends with the
+ * `LARDER_SEEDS`, or a random one below `bound`. `.ci/run` gives the tree of `src/` as that text: each change of the
+ * program draws other programs, and running it again draws the same ones. When a test of this process fails, its output ends with the
  * command that runs the file with the same seed; if several files share the process, with one for each of them.
  */
 export function seedFrom(variable: string, bound: number = 2 ** 31): number {
