@@ -87,6 +87,22 @@ test("searches in the shortest slices have the replies of searches in one piece"
   assert.ok(sliced.sliceCount > 1_000, `${sliced.sliceCount} slices`);
 });
 
+test("the buckets of a reply are made in slices, too", async () => {
+  const aggregateOf = (size: number): CommandRequest => {
+    const numbers = { $terms: { field: "n", size }, $aggs: { kinds: { $terms: { field: "k" } } } };
+    return ["SEARCH.AGGREGATE", "i", "{}", JSON.stringify({ numbers })];
+  };
+  const counts: number[] = [];
+  for (const size of [1, DOCUMENTS]) {
+    const thread = new Thread();
+    await thread.reply(aggregateOf(size));
+    counts.push(thread.sliceCount);
+  }
+  const [one = 0, all = 0] = counts;
+  // 600 buckets of 60 steps, with one bucket of 30 steps in each.
+  assert.ok(all - one >= 50, `${one} slices for one bucket, ${all} for all`);
+});
+
 test("a request of another database waits for a bounded number of slices of a search", async () => {
   const thread = new Thread(5);
   const { heavy, light } = thread;

@@ -5,7 +5,7 @@ import { map, type Reply } from "../../reply/reply.ts";
 import { bucketsTooMany } from "../aggregation-errors.ts";
 import type { Aggregate } from "./contract.ts";
 import { PlannedAggregations } from "./parse.ts";
-import { BUCKETS_MAX, type Group, type Run } from "./plan.ts";
+import { BUCKETS_MAX, type Group, type Run, resultOf } from "./plan.ts";
 
 export const aggregate: Aggregate = function* (index, documents, { aggregations, spend }) {
   assert(aggregations instanceof PlannedAggregations, "parseAggregations made the aggregations");
@@ -14,7 +14,7 @@ export const aggregate: Aggregate = function* (index, documents, { aggregations,
   const results: [Bytes, Reply][] = [];
   for (const { alias, plan } of aggregations.aggregations) {
     const outcome = yield* plan.run(group, run);
-    results.push([alias, map(outcome.membersOf(0))]);
+    results.push([alias, yield* resultOf(outcome, 0)]);
   }
   return map(results);
 };

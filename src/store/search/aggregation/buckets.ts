@@ -4,7 +4,19 @@ import { map, type Reply } from "../../reply/reply.ts";
 import type { InSlices } from "../slices.ts";
 import { collectCells, type Keys, type Pairs } from "./keys.ts";
 import type { Cells } from "./ordinals.ts";
-import type { Aggregation, Group, Members, Metric, Outcome, Plan, Run } from "./plan.ts";
+import {
+  type Aggregation,
+  type Group,
+  type Members,
+  type Metric,
+  type Outcome,
+  type Plan,
+  type Run,
+  resultOf,
+} from "./plan.ts";
+
+/** To make a bucket, and the result of each aggregation in it. */
+const REPLY_STEPS = 30;
 
 /** The cell of a bucket that no document is in. */
 export const NO_CELL = -1;
@@ -85,22 +97,24 @@ function* runBuckets({ keys, choose }: Bucketing, { group, run, options }: Conte
     }
   }
 
-  const replyOf = ({ cell, members }: Bucket): Reply => {
-    const results = outcomes.map(({ alias, outcome, ownerOf, emptyOwner }) => {
+  const replySteps = REPLY_STEPS * (1 + outcomes.length);
+  const replyOf = function* ({ cell, members }: Bucket): InSlices<Reply> {
+    if (run.spend(replySteps)) yield;
+    const results: Members[number][] = [...members];
+    for (const { alias, outcome, ownerOf, emptyOwner } of outcomes) {
       const owner = cell === NO_CELL ? (emptyOwner as number) : ownerOf(cell);
-      return [alias, map(outcome.membersOf(owner))] as const;
-    });
-    return map([...members, ...results]);
+      results.push([alias, "bucketsOf" in outcome ? yield* resultOf(outcome, owner) : map(outcome.membersOf(owner))]);
+    }
+    return map(results);
   };
 
   return {
-    membersOf: (owner) => {
+    bucketsOf: function* (owner) {
       const { buckets, after } = chosen[owner] as Chosen;
       if (owner === group.emptyOwner) run.countBuckets(buckets.length);
-      const replies = isKeyed
-        ? map(buckets.map((bucket) => [bucket.name, replyOf(bucket)] as const))
-        : buckets.map(replyOf);
-      return [["buckets", replies], ...(after ?? [])];
+      const replies: Members[number][] = [];
+      for (const bucket of buckets) replies.push([bucket.name, yield* replyOf(bucket)]);
+      return [["buckets", isKeyed ? map(replies) : replies.map(([, reply]) => reply)], ...(after ?? [])];
     },
   };
 }

@@ -6,7 +6,7 @@
  * and passes its pairs of documents and buckets on to its sub-aggregations as their group.
  */
 import type { Bytes } from "../../../kernel/bytes.ts";
-import type { Reply } from "../../reply/reply.ts";
+import { map, type Reply } from "../../reply/reply.ts";
 import type { SearchField } from "../definition.ts";
 import type { IndexReader, Spend } from "../index/index-reader.ts";
 import type { InSlices } from "../slices.ts";
@@ -31,12 +31,25 @@ export type Members = readonly (readonly [Bytes, Reply])[];
 /** A value that `order` of `$terms` compares. */
 export type Metric = number | bigint | null;
 
-/** The results of one aggregation for all owners of its group. */
-export interface Outcome {
+/** The results of one aggregation for all owners of its group: numbers, or buckets. */
+export type Outcome = ValueOutcome | BucketOutcome;
+
+export interface ValueOutcome {
   /** The members of the result. */
   readonly membersOf: (owner: number) => Members;
   /** One of the row's `metrics`. Operators without metrics have no such function. */
   readonly metricOf?: (owner: number, name: Bytes) => Metric;
+}
+
+export interface BucketOutcome {
+  /** The members of the result, which may be thousands with those of the sub-aggregations. */
+  readonly bucketsOf: (owner: number) => InSlices<Members>;
+  readonly metricOf?: never;
+}
+
+/** The value of a result. A generator only where the result has buckets: others are asked for once for each bucket. */
+export function* resultOf(outcome: Outcome, owner: number): InSlices<Reply> {
+  return map("bucketsOf" in outcome ? yield* outcome.bucketsOf(owner) : outcome.membersOf(owner));
 }
 
 /** What the aggregations of one command share. */
