@@ -11,6 +11,7 @@ import type { StoreServer } from "../harness/object-stores/server-process.ts";
 import { largeObjectCase, type StoreCase, storeCases } from "../harness/object-stores/store-suite.ts";
 import { startSwift } from "../harness/object-stores/swift-process.ts";
 import { missingProgram } from "../harness/required-programs.ts";
+import { loseAServer } from "./copy-on-store.ts";
 
 const BUCKET = "larder";
 
@@ -46,6 +47,9 @@ test("radosgw does all that an object store must do", { skip: missingProgram("ra
   context.after(() => server.stop());
   await makeBucket(server, BUCKET);
   await runCases(context, server, [...storeCases, largeObjectCase]);
+  await context.test("a server that is lost comes back from it by a restore and by a follower", (subtest) =>
+    loseAServer(subtest, server, BUCKET),
+  );
 });
 
 test("Swift does it without conditional writes", { skip: missingProgram("swift-proxy-server") }, async (context) => {
