@@ -51,7 +51,11 @@ const AREAS = [
 
 async function listen(context: TestContext, listener: RequestListener, path?: string): Promise<number> {
   const server = createServer(listener);
-  context.after(() => server.close());
+  context.after(async () => {
+    const closed = once(server, "close");
+    server.close().closeAllConnections();
+    await closed;
+  });
   if (path === undefined) server.listen(0, "127.0.0.1");
   else server.listen(path);
   await once(server, "listening");
@@ -168,11 +172,15 @@ test("Caddy reads the Caddyfile, which has the port of each area", { skip: missi
     JSON.parse(spawnSync("caddy", ["adapt", "--config", CADDY], { encoding: "utf8", env }).stdout).apps.http.servers,
   );
   for (const [area, port] of AREAS) {
-    const route = (adapted as { routes: readonly object[] }).routes
-      .map((each) => JSON.stringify(each))
-      .find((each) => each.includes(`"${area}.example.com"`));
-    assert.ok(route?.includes(`"dial":"127.0.0.1:${port}"`), area);
-    assert.ok(route.includes('"flush_interval":-1') && route.includes('"max_size":11000000'), area);
+    const routes = (adapted as { routes: readonly object[] }).routes.map((each) => JSON.stringify(each));
+    const route = routes.find((each) => each.includes(`"${area}.example.com"`)) ?? "";
+    for (const part of [
+      `"dial":"127.0.0.1:${port}"`,
+      '"flush_interval":-1',
+      '"keep_alive":{"enabled":false}',
+      '"max_size":11000000',
+    ])
+      assert.ok(route.includes(part), `${area}: ${part}`);
   }
   assert.ok(11_000_000 > defaults.requestBytesMax);
 });

@@ -8,7 +8,7 @@
  * (3) A second call with the same settings changes nothing. With others it restarts the service.
  */
 import { chownSync, existsSync, statSync } from "node:fs";
-import { join, resolve } from "node:path";
+import { isAbsolute, join, resolve } from "node:path";
 import { clusterPlaceOf, isClustered } from "../../cluster/setting-rules.ts";
 import { makeDirectory } from "../../directory/make-directory.ts";
 import { StartRefusal } from "../../refusal.ts";
@@ -58,6 +58,7 @@ export function planService(run: RunSettings, machine: Machine): Service {
       2,
     );
   assertNoVariables(run, machine);
+  assertAbsolutePaths(run);
   if (NPX_FOLDER.test(program))
     throw new StartRefusal("npx removes its packages after a while: install larder with npm install --global larderd");
   const isDefault = run.origins.dataDirectory.source === "default";
@@ -98,6 +99,19 @@ function assertNoVariables({ origins }: RunSettings, machine: Machine): void {
     `${place} is set here, and the service would not have it: unset it, and ${flag === undefined ? "" : `use ${flag}, or `}set it in ${file}`,
     2,
   );
+}
+
+/** keeps (2): paths of the configuration file are relative to the current directory, which is another one for the service. */
+function assertAbsolutePaths({ origins, settings }: RunSettings): void {
+  for (const [name, { parse }] of settingList) {
+    const path = pathOf(settings[name]);
+    const isOurs = parse === parsePath && origins[name].source === "file" && name !== "dataDirectory";
+    if (isOurs && path !== undefined && !isAbsolute(path))
+      throw new StartRefusal(
+        `${origins[name].place}: ${path} must be an absolute path for a service: ${resolve(path)}`,
+        2,
+      );
+  }
 }
 
 /** keeps (2): the flags of the command, with absolute paths. */

@@ -43,9 +43,9 @@ function machineIn(context: TestContext, changes: Partial<Machine> = {}): NotedM
   };
 }
 
-function plan(machine: Machine, words = "", environment: Readonly<Record<string, string>> = {}) {
+function plan(machine: Machine, words = "", environment: Readonly<Record<string, string>> = {}, file = "{}") {
   const given = ["service", "install", ...words.split(" ").filter((word) => word !== "")];
-  const reading = readSettings({ arguments: given, environment, readFile: () => "{}" });
+  const reading = readSettings({ arguments: given, environment, readFile: () => file });
   assert.ok(reading.kind === "run", JSON.stringify(reading));
   return planService(reading.run, machine);
 }
@@ -174,6 +174,11 @@ test("settings that the service would not have, or could not read, are refused b
       sentence,
       words,
     );
+  const relative = JSON.stringify({ tlsCert: "/etc/cert.pem", tlsKey: "key.pem" });
+  assert.match(
+    refusalOf(() => plan(machine, "--config /etc/larder.json", {}, relative)),
+    /^tlsKey in \/etc\/larder\.json:1: key\.pem must be an absolute path for a service: \//,
+  );
   const cached = { ...machine, program: "/root/.npm/_npx/0a/node_modules/larderd/bin/larder.cjs" };
   assert.match(
     refusalOf(() => plan(cached)),
