@@ -185,7 +185,7 @@ test("Caddy reads the Caddyfile, which has the port of each area", { skip: missi
   assert.ok(11_000_000 > defaults.requestBytesMax);
 });
 
-test("Fly runs one machine with a volume, its proxy and its check at the ports of larder", () => {
+test("Fly runs one machine with a volume, its proxy at the port of larder, and a check", () => {
   const file = parseToml(read(FLY));
   const environment = Object.fromEntries(
     Array.from(file, ([key, value]) => [/^env (\w+)$/.exec(key)?.[1], String(value)]).filter(([key]) => key),
@@ -194,8 +194,7 @@ test("Fly runs one machine with a volume, its proxy and its check at the ports o
   assert.equal(file.get("http_service internal_port"), settings.port);
   assert.equal(file.get("http_service auto_stop_machines"), "off");
   assert.equal(file.get("mounts destination"), settings.dataDirectory);
-  assert.deepEqual([file.get("checks.ready port"), settings.adminHost], [settings.adminPort, "0.0.0.0"]);
-  assert.equal(file.get("checks.ready path"), "/health/ready");
+  assert.equal(file.get("http_service.checks path"), `/store${OPENAPI_PATH}`);
   assert.deepEqual([file.get(" kill_signal"), file.get(" kill_timeout")], ["SIGTERM", STOP_SECONDS]);
 });
 
