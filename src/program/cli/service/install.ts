@@ -158,7 +158,7 @@ export function installService(service: Service, machine: Machine): readonly str
     replaceFile(join(root, user), `${MARK}\nu ${SERVICE} - "larder"\n`, { mode: READABLE });
     mustRun(machine, "systemd-sysusers", join(root, user));
     if (service.stateName === undefined) giveDirectory(service.dataDirectory, machine);
-    for (const path of service.writes) giveDirectory(path, machine);
+    for (const path of service.writes) assertOwnDirectory(path, machine);
   }
   if (!existsSync(join(root, environment))) replaceFile(join(root, environment), environmentText(), { mode: SECRET });
   const isNew = replaceFile(join(root, unit), printUnit(service), { mode: READABLE });
@@ -170,17 +170,28 @@ export function installService(service: Service, machine: Machine): readonly str
 
 /** Makes a directory of the user of the service. Throws a `StartRefusal` if it belongs to another one. */
 function giveDirectory(path: string, machine: Machine): void {
-  const owner = Number(mustRun(machine, "id", "-u", SERVICE));
   const place = join(machine.root, path);
-  const entry = statSync(place, { throwIfNoEntry: false });
-  if (entry === undefined) {
+  if (!existsSync(place)) {
     makeDirectory(place, PRIVATE);
-    chownSync(place, owner, Number(mustRun(machine, "id", "-g", SERVICE)));
-  } else if (entry.uid !== owner) {
+    chownSync(place, idOf("-u", machine), idOf("-g", machine));
+  }
+  assertOwnDirectory(path, machine);
+}
+
+/** As the directory of a copy must exist at a start: without it, its disk is not mounted. */
+function assertOwnDirectory(path: string, machine: Machine): void {
+  const entry = statSync(join(machine.root, path), { throwIfNoEntry: false });
+  if (entry === undefined) throw new StartRefusal(`${path} does not exist: create it, or mount its disk`);
+  if (entry.uid !== idOf("-u", machine)) {
     throw new StartRefusal(
       `${path} does not belong to the user ${SERVICE}: run chown -R ${SERVICE}: ${path}, then this again`,
     );
   }
+}
+
+/** The number of the user of the service, or of its group. */
+function idOf(flag: "-u" | "-g", machine: Machine): number {
+  return Number(mustRun(machine, "id", flag, SERVICE));
 }
 
 function summary({ dataDirectory, environmentFile }: Service, machine: Machine, isNew: boolean): readonly string[] {

@@ -188,10 +188,16 @@ test("settings that the service would not have, or could not read, are refused b
 
 test("a data directory outside of /var/lib is made for the user, and one of somebody else is refused", (context) => {
   const machine = machineIn(context);
-  installService(plan(machine, "--data-dir /srv/larder --replicate file:///mnt/copy"), machine);
+  const words = "--data-dir /srv/larder --replicate file:///mnt/copy";
+  assert.equal(
+    refusalOf(() => installService(plan(machine, words), machine)),
+    "/mnt/copy does not exist: create it, or mount its disk",
+  );
+  mkdirSync(join(machine.root, "/mnt/copy"), { recursive: true });
+  installService(plan(machine, words), machine);
   assert.equal(statSync(join(machine.root, "/srv/larder")).mode & 0o777, 0o700);
   const unit = readFileSync(join(machine.root, UNIT), "utf8");
-  assert.match(unit, /^RequiresMountsFor=\/srv\/larder$/m);
+  assert.match(unit, /^RequiresMountsFor=\/srv\/larder \/mnt\/copy$/m);
   assert.match(unit, /^ReadWritePaths=\/srv\/larder \/mnt\/copy$/m);
   assert.doesNotMatch(unit, /^StateDirectory=/m);
 

@@ -69,17 +69,24 @@ export function environmentText(): string {
 ${secrets.map(([, { environment, meaning }]) => `\n# ${meaning}\n#${environment[0]}=\n`).join("")}`;
 }
 
-function startOrder({ stateName, dataDirectory }: Service): readonly string[] {
+function startOrder(service: Service): readonly string[] {
+  const elsewhere = directoriesElsewhere(service);
   return [
     "Wants=network-online.target",
     "After=network-online.target",
-    ...(stateName === undefined ? [`RequiresMountsFor=${quotePath(dataDirectory)}`] : []),
+    ...(elsewhere.length === 0 ? [] : [`RequiresMountsFor=${elsewhere.map(quotePath).join(" ")}`]),
   ];
 }
 
+/** What it writes outside of the directories that systemd makes. */
+function directoriesElsewhere({ stateName, dataDirectory, writes }: Service): readonly string[] {
+  return [...(stateName === undefined ? [dataDirectory] : []), ...writes];
+}
+
 /** A user that lasts, because commands use the data directory while the service is stopped, and copies of it are restored. */
-function identity({ stateName, dataDirectory, writes }: Service): readonly string[] {
-  const elsewhere = [...(stateName === undefined ? [dataDirectory] : []), ...writes];
+function identity(service: Service): readonly string[] {
+  const { stateName } = service;
+  const elsewhere = directoriesElsewhere(service);
   return [
     `User=${SERVICE}`,
     ...(stateName === undefined ? [] : [`StateDirectory=${stateName}`, "StateDirectoryMode=0700"]),
