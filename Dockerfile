@@ -1,6 +1,6 @@
 # larder in a container: compiled JavaScript and its dependencies on Node's own slim image.
 #
-#     docker build -t larder .
+#     docker build -t larder .                    # --build-arg RUN_AS=0:0 where a platform gives the volume to root
 #     docker run --rm --read-only --cap-drop ALL --security-opt no-new-privileges --tmpfs /tmp \
 #       -v larder-data:/data -p 127.0.0.1:8079-8081:8079-8081 larder
 #
@@ -27,14 +27,15 @@ COPY bin ./bin
 COPY vendor ./vendor
 COPY --from=build /build/node_modules ./node_modules
 COPY --from=build /build/dist ./dist
+COPY deploy/image/health ./
 # A number, so that Kubernetes can see that it is not root.
-RUN mkdir /data && chown 10001:10001 /data
-USER 10001:10001
+ARG RUN_AS=10001:10001
+RUN mkdir /data && chown "$RUN_AS" /data
+USER $RUN_AS
 VOLUME /data
 # Inside the container every address is its own; what is published decides who reaches it. The admin port stays on loopback.
 ENV NODE_ENV=production LARDER_HOST=0.0.0.0 LARDER_DATA_DIR=/data
 EXPOSE 8079 8080 8081
-HEALTHCHECK --interval=10s --timeout=3s --start-period=60s \
-  CMD ["node", "-e", "fetch('http://127.0.0.1:8082/health/ready').then((reply) => process.exit(reply.ok ? 0 : 1), () => process.exit(1))"]
+HEALTHCHECK --interval=10s --timeout=5s --start-period=60s CMD ["/app/health"]
 ENTRYPOINT ["node", "--disable-sigusr1", "/app/bin/larder.cjs"]
 CMD ["serve"]

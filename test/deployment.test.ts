@@ -56,11 +56,7 @@ test("the image has every file that its build imports, the client of PostgreSQL 
 test("every variable in the files for deployments is a setting, and one from a file is a secret", () => {
   const rows = settingList.flatMap(([, row]) => row.environment.map((name) => [name, row.secret === true] as const));
   const known = new Map<string, boolean>(rows);
-  const paths = [
-    "Dockerfile",
-    "compose.yaml",
-    ...globSync("deploy/{cluster,systemd,testcontainers}/*").filter((path) => statSync(path).isFile()),
-  ];
+  const paths = ["Dockerfile", "compose.yaml", ...globSync("deploy/**/*").filter((path) => statSync(path).isFile())];
   assert.ok(paths.includes(COMPOSE) && paths.includes(UNIT));
   for (const path of paths) {
     for (const [name] of read(path).matchAll(/\bLARDER_[A-Z_]*[A-Z]\b/g)) {
@@ -131,7 +127,7 @@ test("docker-compose reads compose.yaml: three nodes, PostgreSQL, its tables, an
     assert.match(text, new RegExp(`^ {6}LARDER_CLUSTER_ADDRESS: ${name}:7400$`, "m"));
     assert.match(text, /^ {4}read_only: true$/m);
     assert.match(text, new RegExp(`^ +(?:- ${name}:/data:rw|source: ${name})$`, "m"));
-    assert.match(text, /127\.0\.0\.1:8082\/health\/ready/);
+    assert.match(text, /^ +- \/app\/health$/m);
     // Each secret that its settings name is mounted.
     for (const secret of secretsIn(text)) assert.match(text, new RegExp(`^ +- source: ${secret.toLowerCase()}$`, "m"));
   }
@@ -151,8 +147,7 @@ test("health checks ask the path of readiness at the default admin port", () => 
   const port = settingList.find(([name]) => name === "adminPort")?.[1].default;
   assert.match(read(BALANCER), new RegExp(`http-check send meth ${ready?.method} uri ${ready?.path}$`, "m"));
   assert.match(read(BALANCER), new RegExp(`default-server check port ${port} `));
-  for (const path of [COMPOSE, "Dockerfile"])
-    assert.ok(read(path).includes(`http://127.0.0.1:${port}${ready?.path}`), path);
+  assert.ok(read("deploy/image/health").includes(`${ready?.method} ${ready?.path} HTTP/1.1`));
 });
 
 test("systemd reads the unit of a node without a complaint", {

@@ -16,6 +16,7 @@ const requirable = [
   "patroni",
   "etcd",
   "haproxy",
+  "caddy",
   "docker-compose",
   "radosgw",
   "swift-proxy-server",

@@ -14,6 +14,7 @@ import { configRows } from "./config/rows.ts";
 import { environmentRow } from "./environment/row.ts";
 import { followRows } from "./follow/rows.ts";
 import { helpRows } from "./help/rows.ts";
+import { serviceRows } from "./service/rows.ts";
 
 export const commandRows: readonly CommandRow[] = [
   {
@@ -45,6 +46,7 @@ export const commandRows: readonly CommandRow[] = [
   },
   environmentRow,
   ...serverRows,
+  ...serviceRows,
   {
     words: "check",
     group: "Servers",
