@@ -10,12 +10,15 @@ const snippets = pagesForUsers().flatMap((page) => snippetsOf(page));
 /** Languages that tests run, or read as the program does. Python has a mark. */
 const KNOWN = ["", "js", "ts", "json", "jsonc"];
 
-test("a page has only code in languages that tests run, or a mark with the reason why it is not run", () => {
+test("a page has only code in languages that tests run, or a mark with the reason why it is not run", (context) => {
   for (const { page, line, language, notRun } of snippets)
     assert.ok(
       KNOWN.includes(language) || notRun !== undefined,
       `${page}:${line}: no test runs ${language}: <!-- not run: … --> says why`,
     );
+  const marked = snippets.filter(({ notRun }) => notRun !== undefined);
+  for (const [place, blocks] of Map.groupBy(marked, ({ page, notRun }) => `${page}: ${notRun}`))
+    context.diagnostic(`${blocks.length} not run in ${place}`);
 });
 
 /** The words after the name of the program, if a command calls it. */

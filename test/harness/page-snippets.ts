@@ -12,9 +12,7 @@ import { assert } from "../../src/kernel/assert.ts";
 /** Why a block is not run. */
 export const reasons = [
   "needs a bucket",
-  "needs a certificate",
   "needs a hosted service",
-  "needs a proxy",
   "needs a registry",
   "needs a running example",
   "needs a test runner",
