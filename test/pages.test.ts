@@ -63,7 +63,7 @@ x;
 `;
 
 test("a page is read by its blocks, marks and commands", () => {
-  const read = snippetsOf("page.md", PAGE);
+  const read = snippetsOf("a page", PAGE);
   const shown = ({ line, language, text, notRun }: Snippet): unknown[] => [line, language, text, notRun];
   assert.deepEqual(read.map(shown), [
     [3, "", 'larder dev   # a comment\n\nlarder db list | jq "a # b" && larder \\\n  stop 2>&1', undefined],
@@ -84,9 +84,9 @@ test("a page is read by its blocks, marks and commands", () => {
 
 test("a mark before no block, with an unknown reason, or a fence without its end is refused", () => {
   const rows = [
-    ["# T\n\n<!-- not run: needs a bucket -->\n\ntext", /page\.md:5: the mark before this line stands before no block/],
-    ["# T\n\n<!-- not run: too long -->\n\n    larder dev", /page\.md:3: the reason is one of needs a bucket, /],
-    ["# T\n\n```js\nx;", /page\.md:3: the fence is closed/],
+    ["# T\n\n<!-- not run: needs a bucket -->\n\ntext", /a page:5: the mark before this line stands before no block/],
+    ["# T\n\n<!-- not run: too long -->\n\n    larder dev", /a page:3: the reason is one of needs a bucket, /],
+    ["# T\n\n```js\nx;", /a page:3: the fence is closed/],
   ] as const;
-  for (const [text, message] of rows) assert.throws(() => snippetsOf("page.md", text), { message });
+  for (const [text, message] of rows) assert.throws(() => snippetsOf("a page", text), { message });
 });
