@@ -41,6 +41,40 @@ test("the program takes every larder command of a page, with its flags and opera
   assert.ok(count > 60, "the pages have commands");
 });
 
+test("the program takes every configuration file of a page", () => {
+  const files = snippets.filter(({ language, notRun }) => language.startsWith("json") && notRun === undefined);
+  for (const { page, line, text } of files) {
+    // A token that the page does not show: each is another one.
+    const readFile = (): string => text.replace(/"…"/g, (_, offset: number) => `"token-${offset}"`);
+    const reading = readSettings({ arguments: ["serve", "--config", page], environment: {}, readFile });
+    assert.deepEqual(reading.kind === "refused" ? reading.problems : [], [], `${page}:${line}`);
+  }
+});
+
+/** Other commands in blocks without a mark, which no test runs, with the reason. */
+const otherCommands: Readonly<Record<string, string>> = {
+  docker: "needs containers",
+  echo: "writes the file of the next command",
+  eval: "runs what larder env prints, which other tests read",
+  npm: "needs a registry, or is a script of the reader",
+  "redis-cli": "test/program/resp.test.ts runs it",
+  source: "loads what larder completions prints, which other tests do",
+};
+
+test("a block of commands has only those that tests run, and those of a table with the reason why not", () => {
+  for (const snippet of snippets.filter(({ notRun }) => notRun === undefined)) {
+    const programs = linesOf(snippet).map(({ words }) => (words[0] === "npx" ? words[1] : words[0]) ?? "");
+    const isOther = (program: string): boolean => Object.hasOwn(otherCommands, program);
+    const isKnown = (program: string): boolean => ["larder", "larderd", "curl"].includes(program) || isOther(program);
+    if (!programs.some(isKnown)) continue;
+    assert.deepEqual(
+      programs.filter((program) => !isKnown(program)),
+      [],
+      `${snippet.page}:${snippet.line}`,
+    );
+  }
+});
+
 const PAGE = `# Title
 
     larder dev   # a comment
