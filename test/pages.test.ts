@@ -2,13 +2,13 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { readSettings } from "../src/program/settings/read-settings.ts";
-import { linesOf } from "./harness/page-lines.ts";
+import { languagesOfCommands, linesOf } from "./harness/page-lines.ts";
 import { pagesForUsers, type Snippet, snippetsOf } from "./harness/page-snippets.ts";
 
 const snippets = pagesForUsers().flatMap((page) => snippetsOf(page));
 
 /** Languages that tests run, or read as the program does. Python has a mark. */
-const KNOWN = ["", "js", "ts", "json", "jsonc"];
+const KNOWN = [...languagesOfCommands, "js", "ts", "json", "jsonc"];
 
 test("a page has only code in languages that tests run, or a mark with the reason why it is not run", (context) => {
   for (const { page, line, language, notRun } of snippets)

@@ -1,4 +1,4 @@
-/** The commands in indented blocks of pages, split into words as a shell splits them, as far as the pages need it. */
+/** The commands in blocks of pages, split into words as a shell splits them, as far as the pages need it. */
 import type { Snippet } from "./page-snippets.ts";
 
 export interface PageLine {
@@ -9,9 +9,12 @@ export interface PageLine {
   readonly words: readonly string[];
 }
 
+/** Those of blocks of commands; an indented block has none. */
+export const languagesOfCommands: readonly string[] = ["", "sh", "bash"];
+
 /** The commands of a block in their order: between pipes, `&&` and `;` too. */
 export function linesOf(snippet: Snippet): readonly PageLine[] {
-  if (snippet.language !== "") return [];
+  if (!languagesOfCommands.includes(snippet.language)) return [];
   const all = snippet.text.split("\n");
   // Where commands have a prompt, the rest is what they print.
   const hasPrompts = all.some((line) => line.startsWith("$ "));
