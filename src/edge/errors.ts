@@ -220,8 +220,7 @@ export function consoleMethodNotAllowed(method: string, allowed = "GET or HEAD")
   ]);
 }
 
-export function tooManyLogins(waitMs: number): RequestFailure {
-  const seconds = Math.max(1, Math.ceil(waitMs / 1_000));
+export function tooManyLogins(seconds: number): RequestFailure {
   return new RequestFailure("too many requests", `Too many wrong tokens from this address: try again in ${seconds} s`, [
     "Retry-After",
     String(seconds),

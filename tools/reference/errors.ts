@@ -65,7 +65,7 @@ function textsOf(
     const made: unknown = Reflect.apply(value, undefined, samples[name] ?? placeholdersOf(name, value));
     // What passes a text on says nothing of its own.
     if (!isText(made) || made.text === "<text>") return [];
-    if (/undefined|\[object/.test(made.text)) throw new Error(`${name}: say in samples what it is called with`);
+    if (/undefined|NaN|\[object/.test(made.text)) throw new Error(`${name}: say in samples what it is called with`);
     return [made];
   });
 }

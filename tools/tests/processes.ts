@@ -131,6 +131,7 @@ export const singleOnly: Readonly<Record<string, string>> = {
   "test/conformance/request-bodies.test.ts": "calls the areas without a connection",
   "test/conformance/openapi.test.ts": "starts development servers, which print the documents of the program",
   "test/sdk/forms.test.ts": "starts development servers",
+  "test/sdk/pages.test.ts": "starts a development server, as the pages say",
   "test/sdk/ratelimit.test.ts": "its clock stands still for the whole process, and so would the lease",
 };
 

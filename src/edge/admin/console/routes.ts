@@ -293,7 +293,7 @@ class Console implements HttpService {
     const { program, tokens, isEncrypted } = this.options;
     const address = request.remoteAddress;
     const waitMs = this.#attempts.waitMs(address);
-    if (waitMs > 0) throw tooManyLogins(waitMs);
+    if (waitMs > 0) throw tooManyLogins(Math.ceil(waitMs / 1_000));
     const token = textIn(request, "token");
     if (tokens.find(bytesFromText(token))?.access !== "standard") {
       this.#attempts.noteWrong(address);
