@@ -19,6 +19,7 @@ export const reasons = [
   "needs another machine",
   "needs containers",
   "needs PostgreSQL",
+  "needs systemd",
   "needs the Python clients",
   "not a program",
 ] as const;
