@@ -22,7 +22,7 @@ import {
   tenantKinds,
 } from "../edge/admin/routes.ts";
 import { TokenTable } from "../edge/auth.ts";
-import { areaNotServing, backupOfCluster, RequestFailure } from "../edge/errors.ts";
+import { areaNotServing, backupOfCluster } from "../edge/errors.ts";
 import { IN_FLIGHT_BYTES_MAX, type Listener } from "../edge/http/listener.ts";
 import { areaByPrefix } from "../edge/http/prefix.ts";
 import { ByteBudget } from "../edge/limits/byte-budget.ts";
@@ -30,7 +30,7 @@ import { withOpenApi } from "../edge/openapi/area.ts";
 import type { Tracer } from "../edge/tracing.ts";
 import { type Clock, systemClock } from "../kernel/clock.ts";
 import { faultFields, type Log, type LogFormat } from "../kernel/log.ts";
-import { type LabelledSnapshot, Metrics, printMetrics } from "../kernel/metrics.ts";
+import { Metrics, printMetrics } from "../kernel/metrics.ts";
 import { secretBytes } from "../kernel/random.ts";
 import { freeBytesNow } from "../persistence/disk/disk-usage.ts";
 import {
@@ -57,7 +57,6 @@ import type { ClusterAreas, ClusterMember } from "./cluster/cluster-member.ts";
 import { ungivenSecrets } from "./cluster/given-secrets.ts";
 import { clusterAddressOf } from "./cluster/node-address.ts";
 import { isClustered } from "./cluster/setting-rules.ts";
-import type { ShardFigures } from "./cluster/shard-figures.ts";
 import type { ShardEvent } from "./cluster/shard-plan.ts";
 import { type DataDirectory, isReadableByOthers, openDataDirectory } from "./directory/data-directory.ts";
 import type { DirectoryLock } from "./directory/directory-lock.ts";
@@ -67,15 +66,16 @@ import { addressOf, authorityOf } from "./listeners/address.ts";
 import { unusableCertificates } from "./listeners/certificate-problems.ts";
 import { DescriptorWatch, descriptorLimit } from "./listeners/descriptors.ts";
 import { measureListeners, openListener } from "./listeners/listener.ts";
-import { type AreaStats, figuresIn, type ServerStats } from "./metrics/stats.ts";
+import { figuresOf, readServerStats } from "./metrics/server-stats.ts";
 import { measureDisk, measureProcess, measureThread } from "./metrics/thread.ts";
 import { StartRefusal } from "./refusal.ts";
 import { openTracer } from "./services/open-telemetry.ts";
 import { adminListenPlan, listenPlan, peerLimits, planArea } from "./settings/plan.ts";
 import type { RunSettings } from "./settings/run-settings.ts";
 import { stderrEvents } from "./stderr.ts";
-import { areaOfKind, areaTenantOf, TenantAdministration, tenantNouns } from "./tenants/administration.ts";
+import { areaOfKind, areaTenantOf, kindOfArea, TenantAdministration, tenantNouns } from "./tenants/administration.ts";
 import { type AuditLog, openAuditLog, SERVER } from "./tenants/audit-log.ts";
+import { readAudit } from "./tenants/audit-reader.ts";
 import { indexRulesOf, resolveTenants, secretPaths, type Tenants } from "./tenants/tokens.ts";
 import type { CopyThread } from "./workers/copy-thread.ts";
 
@@ -114,9 +114,6 @@ const TOKEN_KEY_BYTES = 32;
 
 /** Most log lines about unlisted tenants of one kind. */
 const UNLISTED_LINES_MAX = 20;
-
-/** How long the metrics wait for the figures of an area. */
-const FIGURES_MS_MAX = 2_000;
 
 /** The differences between the listeners of main. */
 interface ListenerParts {
@@ -363,7 +360,11 @@ export class Server implements SlotEvents {
       readiness: () => this.#readiness(),
       version: { version, node: process.versions.node, formats: fileFormats },
       metrics: () => this.#printMetrics(),
-      stats: () => this.#stats(calls),
+      stats: () =>
+        readServerStats({
+          ...{ version, slots: this.#slots, metrics: this.#metrics, cluster: this.#cluster, copy: this.#copy },
+          listTenants: (kind) => calls.listTenants(kind),
+        }),
       snapshot: () => this.#snapshotAll(),
       listTenants: (kind) => calls.listTenants(kind),
       createTenant: async (kind, name, description) => {
@@ -379,6 +380,7 @@ export class Server implements SlotEvents {
           return own.whileUnchanged((tokens) => backups.make(tokens));
         },
       }),
+      ...(dataDirectory !== undefined && { audit: (query) => readAudit(resolve(dataDirectory), query) }),
       ...(this.#options.onStopRequest !== undefined && { stop: this.#options.onStopRequest }),
       ...(run.command === "dev" && { reset: () => this.reset() }),
       onChange: (change) => this.#audit.note(change),
@@ -625,36 +627,6 @@ export class Server implements SlotEvents {
     });
   }
 
-  async #stats(tenants: Pick<TenantCalls, "listTenants">): Promise<ServerStats> {
-    const countOf = async (area: AreaName): Promise<number | undefined> => {
-      const listed = await tenants.listTenants(kindOfArea[area]).catch((fault: unknown) => {
-        // While it opens or stops, an area does not report them; its other figures are still useful.
-        if (fault instanceof RequestFailure) return undefined;
-        throw fault;
-      });
-      return listed?.length;
-    };
-    const areas = await Promise.all(
-      this.#slots.map(async (slot): Promise<[AreaName, AreaStats]> => {
-        const { families: own } = await figuresOf(slot);
-        const families = [...own, ...(this.#copy?.familiesOf(slot.name) ?? [])];
-        const stats = {
-          state: slot.status,
-          tenants: await countOf(slot.name),
-          figures: figuresIn(families, slot.name),
-          ...shardStats(this.#cluster?.shardFigures(slot.name)),
-        };
-        return [slot.name, stats];
-      }),
-    );
-    return {
-      version: this.#options.version,
-      server: figuresIn(this.#metrics.snapshot(), "server"),
-      areas: Object.fromEntries(areas) as Record<AreaName, AreaStats>,
-      ...(this.#copy !== undefined && { replication: this.#copy.figures }),
-    };
-  }
-
   #snapshotAll(): boolean {
     const { dataDirectory } = this.#options.run.settings;
     if (dataDirectory === undefined) return false;
@@ -726,13 +698,6 @@ export class Server implements SlotEvents {
   }
 }
 
-/** The shards of an area in its statistics; undefined: of a single server. */
-function shardStats(shards: readonly ShardFigures[] | undefined): Pick<AreaStats, "shard" | "shards"> {
-  if (shards === undefined) return {};
-  const [only, ...others] = shards;
-  return only !== undefined && others.length === 0 ? { shard: only } : { shards };
-}
-
 /** Undefined for a single server. Rejects with a `StartRefusal`. */
 async function openCluster(
   run: RunSettings,
@@ -777,20 +742,4 @@ async function snapshotBytesOfAreas(
     }),
   );
   return { store, messaging, vector };
-}
-
-const kindOfArea: Readonly<Record<AreaName, TenantKind>> = {
-  store: "databases",
-  vector: "indexes",
-  messaging: "users",
-};
-
-/** An area that does not answer has no figures, and does not delay those of the others. */
-async function figuresOf({ name, api }: Slot): Promise<LabelledSnapshot> {
-  const late = Promise.withResolvers<readonly []>();
-  const cancel = systemClock.after(FIGURES_MS_MAX, () => late.resolve([]));
-  const figures = (api?.control.figures() ?? Promise.resolve([])).catch(() => []);
-  const families = await Promise.race([figures, late.promise]);
-  cancel();
-  return { labels: { area: name }, families };
 }

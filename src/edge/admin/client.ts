@@ -4,6 +4,7 @@
  */
 import { parseJsonText } from "../../kernel/json/parse.ts";
 import { loadHttp } from "../http/builtin-module.ts";
+import type { AuditPage } from "./audit.ts";
 import type { BackupMade, ChangeReach, TenantKind, TenantTokens } from "./routes.ts";
 
 export type AdminAnswer<Value> =
@@ -59,6 +60,20 @@ export function askForBackup(call: AdminCall): Promise<AdminAnswer<BackupMade>> 
 /** Requests the statistics of the server, which are not checked. */
 export function askForStats(call: AdminCall): Promise<AdminAnswer<Readonly<Record<string, unknown>>>> {
   return ask(call, { method: "GET", path: "/v1/stats", silenceMsMax: SILENCE_MS_MAX }, (fields) => fields);
+}
+
+/** Requests a page of the audit log. `query`: its parameters, which the server checks. */
+export function askForAudit(
+  call: AdminCall,
+  query: Readonly<Record<string, string>>,
+): Promise<AdminAnswer<Pick<AuditPage, "cursor" | "unreadableLines"> & { readonly entries: readonly Fields[] }>> {
+  const path = `/v1/audit?${new URLSearchParams(query)}`;
+  const question = { method: "GET", path, silenceMsMax: SILENCE_MS_MAX, charactersMax: LIST_CHARACTERS_MAX } as const;
+  return ask(call, question, ({ entries, unreadableLines, cursor }) => {
+    if (!Array.isArray(entries) || typeof unreadableLines !== "number") return undefined;
+    const fields = entries.map((each: unknown) => Object(each) as Fields);
+    return { entries: fields, unreadableLines, ...(typeof cursor === "string" && { cursor }) };
+  });
 }
 
 /** The state of a server, as GET /health/ready reports it. */

@@ -122,6 +122,27 @@ test("prints the errors of the admin API unchanged", async () => {
   for (const [words, message] of refusals) assert.deepEqual(await larder(words), [1, message], words);
 });
 
+test("larder audit prints the newest entries that pass its filters, and the errors of the admin API", async () => {
+  const [code, output] = await larder("audit --action databases. --outcome done --count 2");
+  assert.equal(code, 0);
+  assert.deepEqual(
+    output.split("\n").map((each) => each.replace(/^\S+Z? +/, "").replace(/ +/g, " ")),
+    [
+      "action subject caller outcome reason",
+      "databases.delete sessions 127.0.0.1 done -",
+      "databases.reset-password sessions 127.0.0.1 done -",
+    ],
+  );
+  const [, started] = await larder("audit --action start --json");
+  const [{ time, ...start }] = JSON.parse(started);
+  assert.match(time, /^2\d{3}-/);
+  assert.deepEqual(start, { action: "start", subject: "1.2.3", caller: "server", outcome: "done" });
+  assert.deepEqual(await larder("audit --count none"), [
+    1,
+    'Invalid value for count: "none" is not a whole number from 1 to 1000',
+  ]);
+});
+
 test("larder stop waits until the server has ended, and larder status then reports it", async () => {
   assert.deepEqual(await larder("stop"), [0, `stopped: no larder uses ${dataDirectory}`]);
   await closing;
