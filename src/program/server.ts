@@ -51,6 +51,7 @@ import { AreaThread } from "./areas/area-thread.ts";
 import { Backups } from "./areas/backups.ts";
 import { ReplayReport } from "./areas/replay-report.ts";
 import { type SnapshotSubject, Snapshots, snapshotBytesOf } from "./areas/snapshots.ts";
+import { shownSettings } from "./cli/config/shown-settings.ts";
 import type { Addresses } from "./cli/env-block.ts";
 import type { Terminal } from "./cli/terminal-line.ts";
 import type { ClusterAreas, ClusterMember } from "./cluster/cluster-member.ts";
@@ -365,6 +366,7 @@ export class Server implements SlotEvents {
           ...{ version, slots: this.#slots, metrics: this.#metrics, cluster: this.#cluster, copy: this.#copy },
           listTenants: (kind) => calls.listTenants(kind),
         }),
+      settings: () => shownSettings(run),
       snapshot: () => this.#snapshotAll(),
       listTenants: (kind) => calls.listTenants(kind),
       createTenant: async (kind, name, description) => {

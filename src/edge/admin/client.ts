@@ -6,6 +6,7 @@ import { parseJsonText } from "../../kernel/json/parse.ts";
 import { loadHttp } from "../http/builtin-module.ts";
 import type { AuditPage } from "./audit.ts";
 import type { BackupMade, ChangeReach, TenantKind, TenantTokens } from "./routes.ts";
+import type { SettingFacts } from "./settings.ts";
 
 export type AdminAnswer<Value> =
   | { readonly kind: "done"; readonly value: Value }
@@ -74,6 +75,25 @@ export function askForAudit(
     const fields = entries.map((each: unknown) => Object(each) as Fields);
     return { entries: fields, unreadableLines, ...(typeof cursor === "string" && { cursor }) };
   });
+}
+
+/** Requests the settings that the server was started with. */
+export function askForSettings(call: AdminCall): Promise<AdminAnswer<readonly SettingFacts[]>> {
+  const question = {
+    method: "GET",
+    path: "/v1/settings",
+    silenceMsMax: SILENCE_MS_MAX,
+    charactersMax: LIST_CHARACTERS_MAX,
+  } as const;
+  return ask(call, question, ({ settings }) =>
+    Array.isArray(settings) && settings.every(isSettingFacts) ? settings : undefined,
+  );
+}
+
+/** Whether the fields that commands print are there. */
+function isSettingFacts(each: unknown): each is SettingFacts {
+  const { name, source, value }: Fields = Object(each);
+  return typeof name === "string" && typeof source === "string" && value !== undefined;
 }
 
 /** The state of a server, as GET /health/ready reports it. */

@@ -25,6 +25,7 @@ import { OPENAPI_PATH } from "../openapi/area.ts";
 import { failureReply } from "../respond.ts";
 import { type AuditPage, type AuditQuery, auditParameters } from "./audit.ts";
 import { type QueryRows, readQuery } from "./query.ts";
+import type { SettingFacts } from "./settings.ts";
 
 export interface Readiness {
   readonly isReady: boolean;
@@ -116,6 +117,8 @@ export interface Administration {
   metrics(): Promise<string>;
   /** The state of the server as JSON. */
   stats(): Promise<object>;
+  /** The settings that the server was started with, secrets masked. */
+  settings(): readonly SettingFacts[];
   /** Starts a snapshot of each area. False if data is not persisted. */
   snapshot(): boolean;
   listTenants(kind: TenantKind): Promise<readonly TenantFacts[]>;
@@ -254,6 +257,15 @@ export const adminRoutes = [
         if (administration.audit === undefined) throw noAuditLog;
         return { value: await administration.audit(readQuery(auditParameters, query)) };
       },
+    },
+    {
+      id: "listSettings",
+      method: "GET",
+      path: "/v1/settings",
+      summary:
+        "lists the settings that the server was started with, their defaults and sources; secrets only as set or not set",
+      access: "admin",
+      handle: ({ administration }) => ({ value: { settings: administration.settings() } }),
     },
     {
       id: "makeSnapshot",

@@ -19,7 +19,20 @@ import {
   type RequestBody,
   TRANSPORT,
 } from "./operation.ts";
-import { anything, count, described, list, mapOf, named, number, object, type Schema, text, words } from "./schema.ts";
+import {
+  anything,
+  count,
+  described,
+  flag,
+  list,
+  mapOf,
+  named,
+  number,
+  object,
+  type Schema,
+  text,
+  words,
+} from "./schema.ts";
 
 interface Described {
   readonly body?: RequestBody;
@@ -33,6 +46,7 @@ interface Described {
 }
 
 const name = { name: text };
+const settingValue: Schema = { type: ["string", "number", "boolean", "array", "null"] };
 
 const listTenants = (kind: TenantKind): Described => ({ done: object({ [kind]: list(named("Tenant")) }) });
 const createTenant = (kind: TenantKind): Described => ({
@@ -80,6 +94,7 @@ const descriptions: Readonly<Record<AdminOperationId, Described>> = {
     ),
     refusals: [400, 409],
   },
+  listSettings: { done: object({ settings: list(named("Setting")) }) },
   makeSnapshot: {
     done: object({ status: words("started") }),
     meaning: "The snapshots are written one after the other",
@@ -111,6 +126,13 @@ export function describeAdmin(): AreaDescription {
       AuditEntry: object(
         { time: text, action: text, caller: text, outcome: words(...auditOutcomes) },
         { subject: text, reason: text },
+      ),
+      Setting: object(
+        {
+          ...{ name: text, value: settingValue, source: words("flag", "environment", "file", "default") },
+          ...{ default: settingValue, group: text, form: text, meaning: text, isSecret: flag, environment: list(text) },
+        },
+        { place: text, defaultMeaning: text, flag: text, fileKey: text },
       ),
       Deleted: { ...object(name), additionalProperties: anything },
     },

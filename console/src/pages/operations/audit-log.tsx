@@ -38,8 +38,8 @@ const fields: readonly FilterField[] = [
       ["failed", "Failed"],
     ],
   },
-  { name: "from", label: "From", kind: "time" },
-  { name: "to", label: "To", kind: "time" },
+  { name: "from", label: "From", kind: "time", isRare: true },
+  { name: "to", label: "To", kind: "time", isRare: true },
 ];
 
 const PAGE_ROWS = 200;
@@ -115,7 +115,7 @@ const columns: readonly Column<Entry>[] = [
   { title: "Time", width: "minmax(9rem, 13rem)", cell: ({ time }) => <Time at={Date.parse(time)} isExact /> },
   { title: "Action", width: "minmax(7rem, 2fr)", cell: ({ action }) => <code>{action}</code> },
   { title: "Tenant or file", width: "minmax(5rem, 1fr)", cell: ({ subject = "–" }) => <bdi>{subject}</bdi> },
-  { title: "Caller", width: "minmax(7rem, 1fr)", isWide: true, cell: ({ caller }) => caller },
+  { title: "Caller", width: "minmax(9rem, 1fr)", isWide: true, cell: ({ caller }) => caller },
   {
     title: "Outcome",
     width: "minmax(6rem, 10rem)",

@@ -143,6 +143,24 @@ test("larder audit prints the newest entries that pass its filters, and the erro
   ]);
 });
 
+test("S-09: config print --running prints the settings of the server, and of secrets only whether they are set", async () => {
+  const [code, output] = await larder("config print --running --json");
+  assert.equal(code, 0);
+  const settings: readonly { name: string; isSecret: boolean; [fact: string]: unknown }[] = JSON.parse(output).settings;
+  assert.deepEqual(
+    settings.find(({ name }) => name === "storePort"),
+    {
+      ...{ name: "storePort", value: 0, source: "flag", place: "--store-port", default: 8079 },
+      ...{ group: "Addresses", form: "<port>", isSecret: false, flag: "--store-port", fileKey: "storePort" },
+      ...{ meaning: "Port of the store; 0 means any free port, here and for every other port" },
+      environment: ["LARDER_STORE_PORT"],
+    },
+  );
+  const secrets = settings.filter(({ isSecret }) => isSecret).map(({ name, value }) => `${name} ${value}`);
+  assert.ok(secrets.includes("LARDER_ADMIN_TOKEN not set"), secrets.join());
+  assert.match((await larder("config print --running"))[1], /^storePort +0 +flag --store-port$/m);
+});
+
 test("larder stop waits until the server has ended, and larder status then reports it", async () => {
   assert.deepEqual(await larder("stop"), [0, `stopped: no larder uses ${dataDirectory}`]);
   await closing;
