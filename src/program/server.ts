@@ -61,6 +61,7 @@ import { isClustered } from "./cluster/setting-rules.ts";
 import type { ShardEvent } from "./cluster/shard-plan.ts";
 import { type DataDirectory, isReadableByOthers, openDataDirectory } from "./directory/data-directory.ts";
 import type { DirectoryLock } from "./directory/directory-lock.ts";
+import { type LoggedProblem, Problems, recordedLog } from "./events/problems.ts";
 import type { EventOutput, EventReporter } from "./events/reporter.ts";
 import { fileFormats } from "./facts.ts";
 import { addressOf, authorityOf } from "./listeners/address.ts";
@@ -149,6 +150,7 @@ export class Server implements SlotEvents {
   /** Of this thread; undefined: nobody watches. */
   readonly #events: EventReporter | undefined;
   readonly #audit: AuditLog;
+  readonly #problems = new Problems();
   #decided: Decided | undefined;
   /** Undefined on a single server. */
   #cluster: ClusterMember | undefined;
@@ -167,10 +169,13 @@ export class Server implements SlotEvents {
   /** Whether every area has served, and the audit log has the start. */
   #hasStarted = false;
 
-  constructor(options: ServerOptions) {
-    const { settings } = options.run;
+  constructor(given: ServerOptions) {
+    const { settings } = given.run;
+    const note = (problem: LoggedProblem): void => this.problem(problem);
+    const log = recordedLog(given.log, { level: settings.logLevel, clock: systemClock, note });
+    const options = { ...given, log };
     this.#options = options;
-    const { log, logFormat: format, events } = options;
+    const { logFormat: format, events } = options;
     this.#events = stderrEvents({ log, level: settings.logLevel, format, events });
     const { dataDirectory } = settings;
     this.#audit = openAuditLog(dataDirectory && resolve(dataDirectory), { clock: systemClock, log: options.log });
@@ -191,7 +196,7 @@ export class Server implements SlotEvents {
     try {
       const decided = await this.#decide(directory);
       this.#cluster = await openCluster(run, this.#options.log, decided.tenants);
-      this.#copy = await openCopy(this.#options);
+      this.#copy = await openCopy(this.#options, (problem) => this.problem(problem));
       const { administration } = decided;
       this.#decided = { ...decided, calls: this.#cluster?.administration(administration) ?? administration };
     } catch (fault) {
@@ -270,6 +275,10 @@ export class Server implements SlotEvents {
 
   shard(area: AreaName, event: ShardEvent): void {
     this.#cluster?.event(area, event);
+  }
+
+  problem(problem: LoggedProblem): void {
+    this.#problems.note(problem);
   }
 
   replayed(area: AreaName, progress: ReplayProgress | undefined): void {
@@ -367,6 +376,7 @@ export class Server implements SlotEvents {
           listTenants: (kind) => calls.listTenants(kind),
         }),
       settings: () => shownSettings(run),
+      problems: () => this.#problems.list(),
       snapshot: () => this.#snapshotAll(),
       listTenants: (kind) => calls.listTenants(kind),
       createTenant: async (kind, name, description) => {
@@ -719,7 +729,10 @@ async function openCluster(
 }
 
 /** Undefined: nothing is copied, and nothing of the copy is loaded. */
-async function openCopy({ run, version, log, logFormat: format }: ServerOptions): Promise<CopyThread | undefined> {
+async function openCopy(
+  { run, version, log, logFormat: format }: ServerOptions,
+  onProblem: (problem: LoggedProblem) => void,
+): Promise<CopyThread | undefined> {
   const { replicate: address, dataDirectory, replicateKeepMs: keepMs, replicateIntervalMs: partMs } = run.settings;
   if (address === undefined || dataDirectory === undefined) return undefined;
   const { CopyThread } = await import("./workers/copy-thread.ts");
@@ -728,7 +741,7 @@ async function openCopy({ run, version, log, logFormat: format }: ServerOptions)
   const logPlan = { level: run.settings.logLevel, format };
   const key = run.settings.replicateKey;
   const plan = { address, directory: resolve(dataDirectory), version, keepMs, partMs, key, synced, log: logPlan };
-  return new CopyThread({ plan, log, clock: systemClock });
+  return new CopyThread({ plan, log, clock: systemClock, onProblem });
 }
 
 const NO_SNAPSHOTS: Readonly<Record<AreaName, number>> = { store: 0, messaging: 0, vector: 0 };

@@ -96,6 +96,19 @@ function isSettingFacts(each: unknown): each is SettingFacts {
   return typeof name === "string" && typeof source === "string" && value !== undefined;
 }
 
+/** Requests the last warnings and errors, which are not checked. */
+export function askForProblems(call: AdminCall): Promise<AdminAnswer<readonly Fields[]>> {
+  const question = {
+    method: "GET",
+    path: "/v1/problems",
+    silenceMsMax: SILENCE_MS_MAX,
+    charactersMax: LIST_CHARACTERS_MAX,
+  } as const;
+  return ask(call, question, ({ problems }) =>
+    Array.isArray(problems) ? problems.map((each: unknown) => Object(each) as Fields) : undefined,
+  );
+}
+
 /** The state of a server, as GET /health/ready reports it. */
 export interface ServerHealth {
   readonly isReady: boolean;

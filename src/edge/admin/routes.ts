@@ -24,6 +24,7 @@ import type { HttpReply, HttpRequest, HttpService } from "../handler.ts";
 import { OPENAPI_PATH } from "../openapi/area.ts";
 import { failureReply } from "../respond.ts";
 import { type AuditPage, type AuditQuery, auditParameters } from "./audit.ts";
+import type { Problem } from "./problem.ts";
 import { type QueryRows, readQuery } from "./query.ts";
 import type { SettingFacts } from "./settings.ts";
 
@@ -119,6 +120,8 @@ export interface Administration {
   stats(): Promise<object>;
   /** The settings that the server was started with, secrets masked. */
   settings(): readonly SettingFacts[];
+  /** The last warnings and errors that the program logged, the newest first. */
+  problems(): readonly Problem[];
   /** Starts a snapshot of each area. False if data is not persisted. */
   snapshot(): boolean;
   listTenants(kind: TenantKind): Promise<readonly TenantFacts[]>;
@@ -266,6 +269,14 @@ export const adminRoutes = [
         "lists the settings that the server was started with, their defaults and sources; secrets only as set or not set",
       access: "admin",
       handle: ({ administration }) => ({ value: { settings: administration.settings() } }),
+    },
+    {
+      id: "listProblems",
+      method: "GET",
+      path: "/v1/problems",
+      summary: "lists the last warnings and errors that the program logged since its start, the newest first",
+      access: "admin",
+      handle: ({ administration }) => ({ value: { problems: administration.problems() } }),
     },
     {
       id: "makeSnapshot",

@@ -20,6 +20,7 @@ import {
   TRANSPORT,
 } from "./operation.ts";
 import {
+  anyObject,
   anything,
   count,
   described,
@@ -78,11 +79,14 @@ const descriptions: Readonly<Record<AdminOperationId, Described>> = {
   deleteUser: deleteTenant,
   resetUserPassword: resetPassword,
   getStats: {
-    done: object({
-      version: text,
-      server: mapOf(number),
-      areas: mapOf({ ...object({ state: text, figures: mapOf(number) }), additionalProperties: anything }),
-    }),
+    done: object(
+      {
+        version: text,
+        server: mapOf(number),
+        areas: mapOf({ ...object({ state: text, figures: mapOf(number) }), additionalProperties: anything }),
+      },
+      { replication: anyObject, cluster: object({ node: text, nodes: list(anyObject) }) },
+    ),
   },
   listAuditEntries: {
     done: object(
@@ -95,6 +99,7 @@ const descriptions: Readonly<Record<AdminOperationId, Described>> = {
     refusals: [400, 409],
   },
   listSettings: { done: object({ settings: list(named("Setting")) }) },
+  listProblems: { done: object({ problems: list(named("Problem")) }) },
   makeSnapshot: {
     done: object({ status: words("started") }),
     meaning: "The snapshots are written one after the other",
@@ -127,6 +132,10 @@ export function describeAdmin(): AreaDescription {
         { time: text, action: text, caller: text, outcome: words(...auditOutcomes) },
         { subject: text, reason: text },
       ),
+      Problem: object({
+        ...{ time: text, level: words("warn", "error"), area: text, message: text },
+        ...{ fields: mapOf(anything), count, firstTime: text },
+      }),
       Setting: object(
         {
           ...{ name: text, value: settingValue, source: words("flag", "environment", "file", "default") },

@@ -23,6 +23,7 @@ function open(mode: "dev" | "serve", { isEncrypted = false } = {}) {
     metrics: async () => "",
     stats: async () => ({}),
     settings: () => [],
+    problems: () => [],
     snapshot: () => true,
     listTenants: async () => [
       { name: "main", source: "configuration" },

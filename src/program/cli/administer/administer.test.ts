@@ -161,6 +161,18 @@ test("S-09: config print --running prints the settings of the server, and of sec
   assert.match((await larder("config print --running"))[1], /^storePort +0 +flag --store-port$/m);
 });
 
+test("larder problems prints the warnings and errors that the server logged", async () => {
+  const nothing = "# the server has logged no warning and no error since its start";
+  assert.deepEqual(await larder("problems"), [0, nothing]);
+  const fields = { area: "store", reason: "no space left" };
+  server.problem({ atMs: 0, level: "warn", message: "writes are refused", fields });
+  assert.deepEqual(await larder("problems"), [
+    0,
+    `time                      level  area   count  message
+1970-01-01T00:00:00.000Z  warn   store  1      writes are refused reason=no space left`,
+  ]);
+});
+
 test("larder stop waits until the server has ended, and larder status then reports it", async () => {
   assert.deepEqual(await larder("stop"), [0, `stopped: no larder uses ${dataDirectory}`]);
   await closing;

@@ -1,4 +1,4 @@
-/** `larder status`, `larder stop` and `larder audit`, as rows of the table. */
+/** `larder status`, `larder stop`, `larder audit` and `larder problems`, as rows of the table. */
 import { type CommandOption, type CommandRow, devOption, jsonOption } from "../command-row.ts";
 
 /** Each is a parameter of GET /v1/audit. */
@@ -60,6 +60,20 @@ export const serverRows: readonly CommandRow[] = [
     async run({ run, options, print }) {
       const { auditLines } = await import("./audit.ts");
       for (const line of await auditLines(run, options)) print(line);
+      return 0;
+    },
+  },
+  {
+    words: "problems",
+    group: "Servers",
+    operands: [],
+    options: [devOption, jsonOption],
+    meaning: "prints the last warnings and errors that the running server logged since its start, the newest first",
+    example: "larder problems --data-dir /var/lib/larder",
+    defaults: "serve",
+    async run({ run, options, print }) {
+      const { problemLines } = await import("./problems.ts");
+      for (const line of await problemLines(run, { isJson: options.has("json") })) print(line);
       return 0;
     },
   },
