@@ -9,7 +9,7 @@ import type { ClusterMember } from "../cluster/cluster-member.ts";
 import type { ShardFigures } from "../cluster/shard-figures.ts";
 import { kindOfArea } from "../tenants/administration.ts";
 import type { CopyThread } from "../workers/copy-thread.ts";
-import { type AreaStats, figuresIn, type ServerStats } from "./stats.ts";
+import { type AreaStats, durationsIn, figuresIn, type ServerStats } from "./stats.ts";
 
 /** How long the metrics wait for the figures of an area. */
 const FIGURES_MS_MAX = 2_000;
@@ -22,7 +22,7 @@ export interface MeasuredServer extends Pick<Administration, "listTenants"> {
   /** Of the main thread. */
   readonly metrics: Metrics;
   /** Undefined on a single server. */
-  readonly cluster: Pick<ClusterMember, "shardFigures"> | undefined;
+  readonly cluster: Pick<ClusterMember, "name" | "nodes" | "shardFigures"> | undefined;
   /** Undefined: the data directory is not copied. */
   readonly copy: Pick<CopyThread, "familiesOf" | "figures"> | undefined;
 }
@@ -37,6 +37,7 @@ export async function readServerStats(server: MeasuredServer): Promise<ServerSta
         state: slot.status,
         tenants: await tenantCountOf(server, slot.name),
         figures: figuresIn(families, slot.name),
+        durations: durationsIn(families),
         ...shardStats(cluster?.shardFigures(slot.name)),
       };
       return [slot.name, stats];
@@ -47,6 +48,7 @@ export async function readServerStats(server: MeasuredServer): Promise<ServerSta
     server: figuresIn(metrics.snapshot(), "server"),
     areas: Object.fromEntries(areas) as Record<AreaName, AreaStats>,
     ...(copy !== undefined && { replication: copy.figures }),
+    ...(cluster !== undefined && { cluster: { node: cluster.name, nodes: cluster.nodes } }),
   };
 }
 
