@@ -119,6 +119,10 @@ const furtherWords: Readonly<Record<string, string>> = {
   recallMissed: "indexes below their recall",
   rowBytes: "rows",
   diskFreeBytes: "disk free",
+  unshippedBytes: "not committed",
+  unshippedSeconds: "commit lag",
+  uncopiedBytes: "not copied",
+  uncopiedSeconds: "copy behind",
 };
 
 /** `deadLetters` is `dead letters`; the value has the unit. */
