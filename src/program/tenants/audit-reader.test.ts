@@ -113,7 +113,7 @@ test("lines that are no entries are counted, also one that is longer than a call
     ({ cursor } = page);
   } while (cursor !== undefined);
   assert.deepEqual(subjects, ["s2", "s1", "s0"]);
-  // The long line is two: a call sees a part of it.
+  // The long line is counted by both calls that see a part of it.
   assert.equal(unreadable, 5);
 });
 

@@ -5,6 +5,7 @@
  *
  * (1) A call reads at most `READ_BYTES_MAX` bytes of lines, whatever the size of
  *     the log: a page may have fewer entries than asked for, or none, and a cursor.
+ *     It reads them in blocks, and the thread is free between two of them.
  * (2) A cursor is the place before which the next page begins: a file, known by its
  *     first bytes, which a rename keeps, and a position in it. New lines do not move
  *     it. If the file is gone, the cursor is refused.
@@ -26,6 +27,7 @@ import { codeOf } from "../refusal.ts";
 import { AUDIT_FILE } from "./audit-log.ts";
 
 export const READ_BYTES_MAX = 262_144;
+const BLOCK_BYTES = 16_384;
 /** The newest rotated files. */
 const FILES_MAX = 100;
 const ROTATED = /^audit\.log[.-]\d[\dT:.-]*$/;
@@ -110,6 +112,8 @@ class Page {
   #bytesLeft = READ_BYTES_MAX;
   #cursor: string | undefined;
   #isOver = false;
+  /** The blocks after this place are the rest of a line that is counted already. */
+  #isInLongLine = false;
 
   constructor(query: AuditQuery) {
     this.#query = query;
@@ -131,12 +135,13 @@ class Page {
   async readFile(path: string, { position, isLast }: { position: number | undefined; isLast: boolean }): Promise<void> {
     await using file = await openIfThere(path);
     if (file === undefined) return;
-    const end = position ?? (await file.stat()).size;
-    const start = Math.max(0, end - this.#bytesLeft);
-    const bytes = await read(file, start, end - start);
-    this.#bytesLeft -= bytes.length;
-    const rest = this.#takeLines(bytes, { isWhole: start === 0 });
-    const stop = start + rest;
+    let stop = position ?? (await file.stat()).size;
+    while (stop > 0 && this.#bytesLeft > 0 && !this.#isComplete && !this.#isOver) {
+      const length = Math.min(stop, BLOCK_BYTES, this.#bytesLeft);
+      const bytes = await read(file, stop - length, length);
+      this.#bytesLeft -= length;
+      stop += this.#takeLines(bytes, { isWhole: stop === length }) - length;
+    }
     if (stop > 0 || (!isLast && (this.#isComplete || this.#bytesLeft === 0)))
       this.#cursor = `${await idOf(file)}-${stop}`;
   }
@@ -152,12 +157,14 @@ class Page {
       const last = bytes[end - 1] === NEWLINE ? end - 1 : end;
       const before = last === 0 ? -1 : bytes.lastIndexOf(NEWLINE, last - 1);
       if (before < 0 && !isWhole) {
-        // The line begins before the block. One that is longer than the largest block is no entry.
-        if (end < bytes.length || bytes.length < READ_BYTES_MAX) return end;
-        this.#unreadableLines += 1;
+        // The line begins before the block. One that is longer than a whole block is no entry.
+        if (end < bytes.length || bytes.length < BLOCK_BYTES) return end;
+        if (!this.#isInLongLine) this.#unreadableLines += 1;
+        this.#isInLongLine = true;
         return 0;
       }
-      this.#takeLine(bytes.toString("utf8", before + 1, last));
+      if (this.#isInLongLine) this.#isInLongLine = false;
+      else this.#takeLine(bytes.toString("utf8", before + 1, last));
       end = before + 1;
     }
     return end;
