@@ -5,7 +5,7 @@ import type { TenantKind } from "./pages/pages.ts";
 
 const chosen = { databases: signal(""), indexes: signal(""), users: signal("") } as const;
 
-/** The chosen tenant, or the first one; undefined if there is none. */
+/** The chosen tenant, or the first one; undefined if the server has no tenant of the kind. */
 export function chosenTenant(kind: TenantKind): string | undefined {
   const names = session.value?.tenants?.[kind] ?? [];
   return names.includes(chosen[kind].value) ? chosen[kind].value : names[0];

@@ -251,6 +251,32 @@ export function adminBodyMalformed(isDescribed: boolean): RequestFailure {
   return new RequestFailure("bad request", `ERR failed to parse the body; send a JSON object with ${fields}`);
 }
 
+const SHOWN_PARAMETER_LENGTH_MAX = 80;
+
+export function adminParameterUnknown(name: string, known: readonly string[]): RequestFailure {
+  const shown = JSON.stringify(name.slice(0, SHOWN_PARAMETER_LENGTH_MAX));
+  return new RequestFailure("bad request", `Unknown parameter ${shown}: the parameters are ${known.join(", ")}`);
+}
+
+export function adminParameterRepeated(name: string): RequestFailure {
+  return new RequestFailure("bad request", `The parameter ${name} is given twice`);
+}
+
+/** `expected` completes "is not …". */
+export function adminParameterInvalid(name: string, value: string, expected: string): RequestFailure {
+  const shown = JSON.stringify(value.slice(0, SHOWN_PARAMETER_LENGTH_MAX));
+  return new RequestFailure("bad request", `Invalid value for ${name}: ${shown} is not ${expected}`);
+}
+
+export const noAuditLog = new RequestFailure(
+  "conflict",
+  "This server has no data directory for an audit log: start it with --data-dir",
+);
+export const auditCursorUnknown = new RequestFailure(
+  "bad request",
+  "Invalid value for cursor: no file of the audit log has this place any more; begin again without it",
+);
+
 export function adminMethodNotAllowed(method: string, allowed: readonly string[]): RequestFailure {
   return new RequestFailure(
     "method not allowed",

@@ -22,7 +22,7 @@ import {
   tenantKinds,
 } from "../edge/admin/routes.ts";
 import { TokenTable } from "../edge/auth.ts";
-import { areaNotServing, backupOfCluster, RequestFailure } from "../edge/errors.ts";
+import { areaNotServing, backupOfCluster } from "../edge/errors.ts";
 import { IN_FLIGHT_BYTES_MAX, type Listener } from "../edge/http/listener.ts";
 import { areaByPrefix } from "../edge/http/prefix.ts";
 import { ByteBudget } from "../edge/limits/byte-budget.ts";
@@ -30,7 +30,7 @@ import { withOpenApi } from "../edge/openapi/area.ts";
 import type { Tracer } from "../edge/tracing.ts";
 import { type Clock, systemClock } from "../kernel/clock.ts";
 import { faultFields, type Log, type LogFormat } from "../kernel/log.ts";
-import { type LabelledSnapshot, Metrics, printMetrics } from "../kernel/metrics.ts";
+import { Metrics, printMetrics } from "../kernel/metrics.ts";
 import { secretBytes } from "../kernel/random.ts";
 import { freeBytesNow } from "../persistence/disk/disk-usage.ts";
 import {
@@ -51,31 +51,33 @@ import { AreaThread } from "./areas/area-thread.ts";
 import { Backups } from "./areas/backups.ts";
 import { ReplayReport } from "./areas/replay-report.ts";
 import { type SnapshotSubject, Snapshots, snapshotBytesOf } from "./areas/snapshots.ts";
+import { shownSettings } from "./cli/config/shown-settings.ts";
 import type { Addresses } from "./cli/env-block.ts";
 import type { Terminal } from "./cli/terminal-line.ts";
 import type { ClusterAreas, ClusterMember } from "./cluster/cluster-member.ts";
 import { ungivenSecrets } from "./cluster/given-secrets.ts";
 import { clusterAddressOf } from "./cluster/node-address.ts";
 import { isClustered } from "./cluster/setting-rules.ts";
-import type { ShardFigures } from "./cluster/shard-figures.ts";
 import type { ShardEvent } from "./cluster/shard-plan.ts";
 import { type DataDirectory, isReadableByOthers, openDataDirectory } from "./directory/data-directory.ts";
 import type { DirectoryLock } from "./directory/directory-lock.ts";
+import { type LoggedProblem, Problems, recordedLog } from "./events/problems.ts";
 import type { EventOutput, EventReporter } from "./events/reporter.ts";
 import { fileFormats } from "./facts.ts";
 import { addressOf, authorityOf } from "./listeners/address.ts";
 import { unusableCertificates } from "./listeners/certificate-problems.ts";
 import { DescriptorWatch, descriptorLimit } from "./listeners/descriptors.ts";
 import { measureListeners, openListener } from "./listeners/listener.ts";
-import { type AreaStats, figuresIn, type ServerStats } from "./metrics/stats.ts";
+import { figuresOf, readServerStats } from "./metrics/server-stats.ts";
 import { measureDisk, measureProcess, measureThread } from "./metrics/thread.ts";
 import { StartRefusal } from "./refusal.ts";
 import { openTracer } from "./services/open-telemetry.ts";
 import { adminListenPlan, listenPlan, peerLimits, planArea } from "./settings/plan.ts";
 import type { RunSettings } from "./settings/run-settings.ts";
 import { stderrEvents } from "./stderr.ts";
-import { areaOfKind, areaTenantOf, TenantAdministration, tenantNouns } from "./tenants/administration.ts";
+import { areaOfKind, areaTenantOf, kindOfArea, TenantAdministration, tenantNouns } from "./tenants/administration.ts";
 import { type AuditLog, openAuditLog, SERVER } from "./tenants/audit-log.ts";
+import { readAudit } from "./tenants/audit-reader.ts";
 import { indexRulesOf, resolveTenants, secretPaths, type Tenants } from "./tenants/tokens.ts";
 import type { CopyThread } from "./workers/copy-thread.ts";
 
@@ -115,9 +117,6 @@ const TOKEN_KEY_BYTES = 32;
 /** Most log lines about unlisted tenants of one kind. */
 const UNLISTED_LINES_MAX = 20;
 
-/** How long the metrics wait for the figures of an area. */
-const FIGURES_MS_MAX = 2_000;
-
 /** The differences between the listeners of main. */
 interface ListenerParts {
   readonly name: string;
@@ -151,6 +150,7 @@ export class Server implements SlotEvents {
   /** Of this thread; undefined: nobody watches. */
   readonly #events: EventReporter | undefined;
   readonly #audit: AuditLog;
+  readonly #problems = new Problems();
   #decided: Decided | undefined;
   /** Undefined on a single server. */
   #cluster: ClusterMember | undefined;
@@ -169,10 +169,13 @@ export class Server implements SlotEvents {
   /** Whether every area has served, and the audit log has the start. */
   #hasStarted = false;
 
-  constructor(options: ServerOptions) {
-    const { settings } = options.run;
+  constructor(given: ServerOptions) {
+    const { settings } = given.run;
+    const note = (problem: LoggedProblem): void => this.problem(problem);
+    const log = recordedLog(given.log, { level: settings.logLevel, clock: systemClock, note });
+    const options = { ...given, log };
     this.#options = options;
-    const { log, logFormat: format, events } = options;
+    const { logFormat: format, events } = options;
     this.#events = stderrEvents({ log, level: settings.logLevel, format, events });
     const { dataDirectory } = settings;
     this.#audit = openAuditLog(dataDirectory && resolve(dataDirectory), { clock: systemClock, log: options.log });
@@ -193,7 +196,7 @@ export class Server implements SlotEvents {
     try {
       const decided = await this.#decide(directory);
       this.#cluster = await openCluster(run, this.#options.log, decided.tenants);
-      this.#copy = await openCopy(this.#options);
+      this.#copy = await openCopy(this.#options, (problem) => this.problem(problem));
       const { administration } = decided;
       this.#decided = { ...decided, calls: this.#cluster?.administration(administration) ?? administration };
     } catch (fault) {
@@ -272,6 +275,10 @@ export class Server implements SlotEvents {
 
   shard(area: AreaName, event: ShardEvent): void {
     this.#cluster?.event(area, event);
+  }
+
+  problem(problem: LoggedProblem): void {
+    this.#problems.note(problem);
   }
 
   replayed(area: AreaName, progress: ReplayProgress | undefined): void {
@@ -363,7 +370,13 @@ export class Server implements SlotEvents {
       readiness: () => this.#readiness(),
       version: { version, node: process.versions.node, formats: fileFormats },
       metrics: () => this.#printMetrics(),
-      stats: () => this.#stats(calls),
+      stats: () =>
+        readServerStats({
+          ...{ version, slots: this.#slots, metrics: this.#metrics, cluster: this.#cluster, copy: this.#copy },
+          listTenants: (kind) => calls.listTenants(kind),
+        }),
+      settings: () => shownSettings(run),
+      problems: () => this.#problems.list(),
       snapshot: () => this.#snapshotAll(),
       listTenants: (kind) => calls.listTenants(kind),
       createTenant: async (kind, name, description) => {
@@ -379,6 +392,7 @@ export class Server implements SlotEvents {
           return own.whileUnchanged((tokens) => backups.make(tokens));
         },
       }),
+      ...(dataDirectory !== undefined && { audit: (query) => readAudit(resolve(dataDirectory), query) }),
       ...(this.#options.onStopRequest !== undefined && { stop: this.#options.onStopRequest }),
       ...(run.command === "dev" && { reset: () => this.reset() }),
       onChange: (change) => this.#audit.note(change),
@@ -625,36 +639,6 @@ export class Server implements SlotEvents {
     });
   }
 
-  async #stats(tenants: Pick<TenantCalls, "listTenants">): Promise<ServerStats> {
-    const countOf = async (area: AreaName): Promise<number | undefined> => {
-      const listed = await tenants.listTenants(kindOfArea[area]).catch((fault: unknown) => {
-        // While it opens or stops, an area does not report them; its other figures are still useful.
-        if (fault instanceof RequestFailure) return undefined;
-        throw fault;
-      });
-      return listed?.length;
-    };
-    const areas = await Promise.all(
-      this.#slots.map(async (slot): Promise<[AreaName, AreaStats]> => {
-        const { families: own } = await figuresOf(slot);
-        const families = [...own, ...(this.#copy?.familiesOf(slot.name) ?? [])];
-        const stats = {
-          state: slot.status,
-          tenants: await countOf(slot.name),
-          figures: figuresIn(families, slot.name),
-          ...shardStats(this.#cluster?.shardFigures(slot.name)),
-        };
-        return [slot.name, stats];
-      }),
-    );
-    return {
-      version: this.#options.version,
-      server: figuresIn(this.#metrics.snapshot(), "server"),
-      areas: Object.fromEntries(areas) as Record<AreaName, AreaStats>,
-      ...(this.#copy !== undefined && { replication: this.#copy.figures }),
-    };
-  }
-
   #snapshotAll(): boolean {
     const { dataDirectory } = this.#options.run.settings;
     if (dataDirectory === undefined) return false;
@@ -726,13 +710,6 @@ export class Server implements SlotEvents {
   }
 }
 
-/** The shards of an area in its statistics; undefined: of a single server. */
-function shardStats(shards: readonly ShardFigures[] | undefined): Pick<AreaStats, "shard" | "shards"> {
-  if (shards === undefined) return {};
-  const [only, ...others] = shards;
-  return only !== undefined && others.length === 0 ? { shard: only } : { shards };
-}
-
 /** Undefined for a single server. Rejects with a `StartRefusal`. */
 async function openCluster(
   run: RunSettings,
@@ -752,7 +729,10 @@ async function openCluster(
 }
 
 /** Undefined: nothing is copied, and nothing of the copy is loaded. */
-async function openCopy({ run, version, log, logFormat: format }: ServerOptions): Promise<CopyThread | undefined> {
+async function openCopy(
+  { run, version, log, logFormat: format }: ServerOptions,
+  onProblem: (problem: LoggedProblem) => void,
+): Promise<CopyThread | undefined> {
   const { replicate: address, dataDirectory, replicateKeepMs: keepMs, replicateIntervalMs: partMs } = run.settings;
   if (address === undefined || dataDirectory === undefined) return undefined;
   const { CopyThread } = await import("./workers/copy-thread.ts");
@@ -761,7 +741,7 @@ async function openCopy({ run, version, log, logFormat: format }: ServerOptions)
   const logPlan = { level: run.settings.logLevel, format };
   const key = run.settings.replicateKey;
   const plan = { address, directory: resolve(dataDirectory), version, keepMs, partMs, key, synced, log: logPlan };
-  return new CopyThread({ plan, log, clock: systemClock });
+  return new CopyThread({ plan, log, clock: systemClock, onProblem });
 }
 
 const NO_SNAPSHOTS: Readonly<Record<AreaName, number>> = { store: 0, messaging: 0, vector: 0 };
@@ -777,20 +757,4 @@ async function snapshotBytesOfAreas(
     }),
   );
   return { store, messaging, vector };
-}
-
-const kindOfArea: Readonly<Record<AreaName, TenantKind>> = {
-  store: "databases",
-  vector: "indexes",
-  messaging: "users",
-};
-
-/** An area that does not answer has no figures, and does not delay those of the others. */
-async function figuresOf({ name, api }: Slot): Promise<LabelledSnapshot> {
-  const late = Promise.withResolvers<readonly []>();
-  const cancel = systemClock.after(FIGURES_MS_MAX, () => late.resolve([]));
-  const figures = (api?.control.figures() ?? Promise.resolve([])).catch(() => []);
-  const families = await Promise.race([figures, late.promise]);
-  cancel();
-  return { labels: { area: name }, families };
 }

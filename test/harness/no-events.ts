@@ -7,5 +7,6 @@ export const noEvents: AreaEvents = {
   trouble: () => {},
   snapshotDue: () => {},
   snapshotRequested: () => {},
+  problem: () => {},
   shard: () => {},
 };

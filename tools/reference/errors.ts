@@ -26,6 +26,7 @@ type Exports = Readonly<Record<string, unknown>>;
 const samples: Readonly<Record<string, readonly unknown[]>> = {
   wordOfWrongType: [edge.malformedCommand, "<index>"],
   adminBodyMalformed: [false],
+  adminParameterUnknown: ["<name>", ["<parameters>"]],
   adminMethodNotAllowed: ["<method>", ["<methods>"]],
   messagingMethodNotAllowed: ["<method>", ["<methods>"]],
   noSuchArea: [["<prefixes>"]],

@@ -4,7 +4,9 @@
  */
 import { parseJsonText } from "../../kernel/json/parse.ts";
 import { loadHttp } from "../http/builtin-module.ts";
+import type { AuditPage } from "./audit.ts";
 import type { BackupMade, ChangeReach, TenantKind, TenantTokens } from "./routes.ts";
+import type { SettingFacts } from "./settings.ts";
 
 export type AdminAnswer<Value> =
   | { readonly kind: "done"; readonly value: Value }
@@ -59,6 +61,52 @@ export function askForBackup(call: AdminCall): Promise<AdminAnswer<BackupMade>> 
 /** Requests the statistics of the server, which are not checked. */
 export function askForStats(call: AdminCall): Promise<AdminAnswer<Readonly<Record<string, unknown>>>> {
   return ask(call, { method: "GET", path: "/v1/stats", silenceMsMax: SILENCE_MS_MAX }, (fields) => fields);
+}
+
+/** Requests a page of the audit log. `query`: its parameters, which the server checks. */
+export function askForAudit(
+  call: AdminCall,
+  query: Readonly<Record<string, string>>,
+): Promise<AdminAnswer<Pick<AuditPage, "cursor" | "unreadableLines"> & { readonly entries: readonly Fields[] }>> {
+  const path = `/v1/audit?${new URLSearchParams(query)}`;
+  const question = { method: "GET", path, silenceMsMax: SILENCE_MS_MAX, charactersMax: LIST_CHARACTERS_MAX } as const;
+  return ask(call, question, ({ entries, unreadableLines, cursor }) => {
+    if (!Array.isArray(entries) || typeof unreadableLines !== "number") return undefined;
+    const fields = entries.map((each: unknown) => Object(each) as Fields);
+    return { entries: fields, unreadableLines, ...(typeof cursor === "string" && { cursor }) };
+  });
+}
+
+/** Requests the settings that the server was started with. */
+export function askForSettings(call: AdminCall): Promise<AdminAnswer<readonly SettingFacts[]>> {
+  const question = {
+    method: "GET",
+    path: "/v1/settings",
+    silenceMsMax: SILENCE_MS_MAX,
+    charactersMax: LIST_CHARACTERS_MAX,
+  } as const;
+  return ask(call, question, ({ settings }) =>
+    Array.isArray(settings) && settings.every(isSettingFacts) ? settings : undefined,
+  );
+}
+
+/** Whether the fields that commands print are there. */
+function isSettingFacts(each: unknown): each is SettingFacts {
+  const { name, source, value }: Fields = Object(each);
+  return typeof name === "string" && typeof source === "string" && value !== undefined;
+}
+
+/** Requests the last warnings and errors, which are not checked. */
+export function askForProblems(call: AdminCall): Promise<AdminAnswer<readonly Fields[]>> {
+  const question = {
+    method: "GET",
+    path: "/v1/problems",
+    silenceMsMax: SILENCE_MS_MAX,
+    charactersMax: LIST_CHARACTERS_MAX,
+  } as const;
+  return ask(call, question, ({ problems }) =>
+    Array.isArray(problems) ? problems.map((each: unknown) => Object(each) as Fields) : undefined,
+  );
 }
 
 /** The state of a server, as GET /health/ready reports it. */

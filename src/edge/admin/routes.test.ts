@@ -29,6 +29,8 @@ async function send(
       deleteTenant: async () => ({}),
       resetPassword: async (_kind, name) => ({ name, token: "t2", readOnlyToken: "r2" }),
       stats: async () => ({ version: "1.2.3" }),
+      settings: () => [],
+      problems: () => [],
       snapshot: () => isDev,
       backUp: async () => ({ directory: "backup-1", areas: [{ name: "store", position: 7 }] }),
       ...(isDev && { reset: async () => {} }),
@@ -82,6 +84,24 @@ const guarded: readonly (readonly [line: string, sent: Sent, status: number, bod
   ["DELETE /v1/indexes/x", {}, 200, '{"name":"x"}'],
   ["POST /v1/indexes/x/reset-password", {}, 200, '{"name":"x","token":"t2","readOnlyToken":"r2"}'],
   ["GET /v1/stats", {}, 200, '{"version":"1.2.3"}'],
+  [
+    "GET /v1/audit?action=databases.&from=2026-01-01T00:00:00Z&to=1767225600001&count=3",
+    {
+      administration: {
+        audit: async (query) => ({ entries: [], unreadableLines: 0, cursor: JSON.stringify(query) }),
+      },
+    },
+    200,
+    String.raw`{"entries":[],"unreadableLines":0,"cursor":"{\"action\":\"databases.\",\"from\":1767225600000,\"to\":1767225600001,\"count\":3}"}`,
+  ],
+  [
+    "GET /v1/audit",
+    {},
+    409,
+    '{"error":"This server has no data directory for an audit log: start it with --data-dir"}',
+  ],
+  ["GET /v1/problems", {}, 200, '{"problems":[]}'],
+  ["GET /v1/settings", {}, 200, '{"settings":[]}'],
   ["POST /v1/stop", { administration: { stop: () => {} } }, 202, '{"status":"stopping"}'],
   ["POST /v1/stop", {}, 404, '{"error":"ERR no such path on the admin port"}'],
   ["POST /v1/snapshot", {}, 202, '{"status":"started"}'],
@@ -106,6 +126,31 @@ for (const [line, sent, status, body] of guarded) {
     }
   });
 }
+
+const refusedQueries: readonly (readonly [query: string, text: string])[] = [
+  ["acton=x", 'Unknown parameter "acton": the parameters are action, subject, outcome, from, to, count, cursor'],
+  ["action=", 'Invalid value for action: "" is not a text with a character'],
+  ["subject=a&subject=b", "The parameter subject is given twice"],
+  ["outcome=good", 'Invalid value for outcome: "good" is not one of done, refused, failed'],
+  ["count=0", 'Invalid value for count: "0" is not a whole number from 1 to 1000'],
+  ["count=1001", 'Invalid value for count: "1001" is not a whole number from 1 to 1000'],
+  [
+    "from=yesterday",
+    'Invalid value for from: "yesterday" is not a moment: write it as 2026-01-31T18:00:00Z, or in milliseconds since 1970',
+  ],
+  [
+    "to=2026-02-30",
+    'Invalid value for to: "2026-02-30" is not a moment: write it as 2026-01-31T18:00:00Z, or in milliseconds since 1970',
+  ],
+];
+
+test("a parameter that is unknown, repeated or invalid is refused by its name", async () => {
+  const administration = { audit: async () => assert.fail("the log is not read") };
+  for (const [query, text] of refusedQueries) {
+    const { status, body } = await send(`GET /v1/audit?${query}`, { token: "secret", administration });
+    assert.deepEqual([status, JSON.parse(String(body))], [400, { error: text }], query);
+  }
+});
 
 const changes: readonly (readonly [line: string, body: string, told: readonly Omit<AdminChange, "caller">[]])[] = [
   ["GET /v1/databases", "", []],

@@ -14,6 +14,7 @@ import {
   adminMethodNotAllowed,
   bodyTooLargeToParse,
   internalFailure,
+  noAuditLog,
   noSuchAdminPath,
   nothingToBackUp,
   RequestFailure,
@@ -22,6 +23,10 @@ import {
 import type { HttpReply, HttpRequest, HttpService } from "../handler.ts";
 import { OPENAPI_PATH } from "../openapi/area.ts";
 import { failureReply } from "../respond.ts";
+import { type AuditPage, type AuditQuery, auditParameters } from "./audit.ts";
+import type { Problem } from "./problem.ts";
+import { type QueryRows, readQuery } from "./query.ts";
+import type { SettingFacts } from "./settings.ts";
 
 export interface Readiness {
   readonly isReady: boolean;
@@ -113,6 +118,10 @@ export interface Administration {
   metrics(): Promise<string>;
   /** The state of the server as JSON. */
   stats(): Promise<object>;
+  /** The settings that the server was started with, secrets masked. */
+  settings(): readonly SettingFacts[];
+  /** The last warnings and errors that the program logged, the newest first. */
+  problems(): readonly Problem[];
   /** Starts a snapshot of each area. False if data is not persisted. */
   snapshot(): boolean;
   listTenants(kind: TenantKind): Promise<readonly TenantFacts[]>;
@@ -122,6 +131,8 @@ export interface Administration {
   resetPassword(kind: TenantKind, name: string): Promise<TenantTokens>;
   /** Makes a backup of everything acknowledged before. Absent if data is not persisted. */
   backUp?(): Promise<BackupMade>;
+  /** Reads the audit log, the newest entries first. Absent if data is not persisted. */
+  audit?(query: AuditQuery): Promise<AuditPage>;
   /** Begins to stop the server, as SIGTERM does. Absent if the server is part of another program. */
   stop?(): void;
   /** Empties all areas. Absent outside `larder dev`. */
@@ -152,7 +163,17 @@ export interface AdminRoute<Id extends string = string> {
   readonly negativeStatus?: 503;
   /** The content type of an answer that is a string; JSON if absent. */
   readonly contentType?: string;
-  handle(call: { administration: Administration; name: string; body: unknown }): Promise<Answer> | Answer;
+  /** The parameters that its query may have; absent: the query is ignored. */
+  readonly parameters?: QueryRows;
+  handle(call: AdminRouteCall): Promise<Answer> | Answer;
+}
+
+interface AdminRouteCall {
+  readonly administration: Administration;
+  readonly name: string;
+  readonly body: unknown;
+  /** As written, without the `?`. */
+  readonly query: string;
 }
 
 interface Answer {
@@ -227,6 +248,35 @@ export const adminRoutes = [
       summary: "returns the most important metrics of the server as JSON",
       access: "admin",
       handle: async ({ administration }) => ({ value: await administration.stats() }),
+    },
+    {
+      id: "listAuditEntries",
+      method: "GET",
+      path: "/v1/audit",
+      summary: "lists the entries of the audit log, the newest first",
+      access: "admin",
+      parameters: auditParameters,
+      async handle({ administration, query }) {
+        if (administration.audit === undefined) throw noAuditLog;
+        return { value: await administration.audit(readQuery(auditParameters, query)) };
+      },
+    },
+    {
+      id: "listSettings",
+      method: "GET",
+      path: "/v1/settings",
+      summary:
+        "lists the settings that the server was started with, their defaults and sources; secrets only as set or not set",
+      access: "admin",
+      handle: ({ administration }) => ({ value: { settings: administration.settings() } }),
+    },
+    {
+      id: "listProblems",
+      method: "GET",
+      path: "/v1/problems",
+      summary: "lists the last warnings and errors that the program logged since its start, the newest first",
+      access: "admin",
+      handle: ({ administration }) => ({ value: { problems: administration.problems() } }),
     },
     {
       id: "makeSnapshot",
@@ -395,7 +445,8 @@ async function handleRoute(
   };
   try {
     body = readBody(request);
-    const answer = await route.handle({ administration, name, body });
+    const query = request.target.slice(pathOf(request.target).length + 1);
+    const answer = await route.handle({ administration, name, body, query });
     report("done");
     return answer;
   } catch (failure) {

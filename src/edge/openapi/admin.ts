@@ -2,6 +2,8 @@
  * The bodies and answers of the routes of the admin port, for its OpenAPI
  * document: an entry for each row of `adminRoutes`, by its id.
  */
+
+import { auditOutcomes } from "../admin/audit.ts";
 import { type AdminOperationId, type AdminRoute, adminRoutes, isDescribed, type TenantKind } from "../admin/routes.ts";
 import {
   type Answer,
@@ -17,7 +19,21 @@ import {
   type RequestBody,
   TRANSPORT,
 } from "./operation.ts";
-import { anything, list, mapOf, named, number, object, type Schema, text, words } from "./schema.ts";
+import {
+  anyObject,
+  anything,
+  count,
+  described,
+  flag,
+  list,
+  mapOf,
+  named,
+  number,
+  object,
+  type Schema,
+  text,
+  words,
+} from "./schema.ts";
 
 interface Described {
   readonly body?: RequestBody;
@@ -31,6 +47,7 @@ interface Described {
 }
 
 const name = { name: text };
+const settingValue: Schema = { type: ["string", "number", "boolean", "array", "null"] };
 
 const listTenants = (kind: TenantKind): Described => ({ done: object({ [kind]: list(named("Tenant")) }) });
 const createTenant = (kind: TenantKind): Described => ({
@@ -62,12 +79,27 @@ const descriptions: Readonly<Record<AdminOperationId, Described>> = {
   deleteUser: deleteTenant,
   resetUserPassword: resetPassword,
   getStats: {
-    done: object({
-      version: text,
-      server: mapOf(number),
-      areas: mapOf({ ...object({ state: text, figures: mapOf(number) }), additionalProperties: anything }),
-    }),
+    done: object(
+      {
+        version: text,
+        server: mapOf(number),
+        areas: mapOf({ ...object({ state: text, figures: mapOf(number) }), additionalProperties: anything }),
+      },
+      { replication: anyObject, cluster: object({ node: text, nodes: list(anyObject) }) },
+    ),
   },
+  listAuditEntries: {
+    done: object(
+      {
+        entries: list(named("AuditEntry")),
+        unreadableLines: described(count, "Lines of this part that are no entries"),
+      },
+      { cursor: described(text, "Continues the list; absent at its end. A page may have no entry and a cursor") },
+    ),
+    refusals: [400, 409],
+  },
+  listSettings: { done: object({ settings: list(named("Setting")) }) },
+  listProblems: { done: object({ problems: list(named("Problem")) }) },
   makeSnapshot: {
     done: object({ status: words("started") }),
     meaning: "The snapshots are written one after the other",
@@ -96,6 +128,21 @@ export function describeAdmin(): AreaDescription {
       Readiness: object({ status: words("ready", "not ready"), areas: mapOf(text), reasons: list(text) }),
       Tenant: { ...object({ name: text, source: text }), additionalProperties: anything },
       Tokens: { ...object({ name: text, token: text, readOnlyToken: text }), additionalProperties: anything },
+      AuditEntry: object(
+        { time: text, action: text, caller: text, outcome: words(...auditOutcomes) },
+        { subject: text, reason: text },
+      ),
+      Problem: object({
+        ...{ time: text, level: words("warn", "error"), area: text, message: text },
+        ...{ fields: mapOf(anything), count, firstTime: text },
+      }),
+      Setting: object(
+        {
+          ...{ name: text, value: settingValue, source: words("flag", "environment", "file", "default") },
+          ...{ default: settingValue, group: text, form: text, meaning: text, isSecret: flag, environment: list(text) },
+        },
+        { place: text, defaultMeaning: text, flag: text, fileKey: text },
+      ),
       Deleted: { ...object(name), additionalProperties: anything },
     },
   };
@@ -109,7 +156,7 @@ const meanings: Readonly<Record<400 | 404 | 409, string>> = {
 };
 
 function operationOf(route: AdminRoute<AdminOperationId>): Operation {
-  const described: Described = descriptions[route.id];
+  const facts: Described = descriptions[route.id];
   const path = route.path.replace(/<(\w+)>/g, "{$1}");
   const refusal = (status: number, meaning: string): Answer => answer(status, meaning, named("Error"));
   return {
@@ -118,11 +165,16 @@ function operationOf(route: AdminRoute<AdminOperationId>): Operation {
     method: methods[route.method],
     path,
     summary: capitalized(route.summary),
-    parameters: namesIn(path).map((each): Parameter => ({ name: each, in: "path", schema: text })),
-    ...(described.body !== undefined && { body: described.body }),
+    parameters: [
+      ...namesIn(path).map((each): Parameter => ({ name: each, in: "path", schema: text })),
+      ...Object.entries(route.parameters ?? {}).map(
+        ([each, { schema, meaning }]): Parameter => ({ name: each, in: "query", schema, description: meaning }),
+      ),
+    ],
+    ...(facts.body !== undefined && { body: facts.body }),
     answers: [
-      ...answersOf(route, described),
-      ...(described.refusals ?? []).map((status) => refusal(status, meanings[status])),
+      ...answersOf(route, facts),
+      ...(facts.refusals ?? []).map((status) => refusal(status, meanings[status])),
       ...(route.access === "admin" ? [refusal(401, "The token is missing or is not the admin token")] : []),
       refusal(500, "Internal error; the log of the server has the cause"),
       ...(route.negativeStatus === 503 ? [] : [refusal(503, "An area is not serving")]),

@@ -8,6 +8,7 @@ function slot(): AreaSlot {
     replayed: () => {},
     snapshotDue: () => {},
     snapshotRequested: () => {},
+    problem: () => {},
     shard: () => {},
     crashed: () => {},
   });

@@ -7,6 +7,7 @@ import { assert } from "../../kernel/assert.ts";
 import type { Clock } from "../../kernel/clock.ts";
 import type { ShardEvent } from "../cluster/shard-plan.ts";
 import type { ThreadStart } from "../cluster/shards/threads/thread-plan.ts";
+import type { LoggedProblem } from "../events/problems.ts";
 import { entryFile } from "../package-files.ts";
 import { codeOf } from "../refusal.ts";
 import type { AreaWorkerStart } from "../workers/area-worker.ts";
@@ -25,6 +26,8 @@ export interface SlotEvents {
   snapshotRequested(area: AreaName, shard?: number): void;
   /** Of an area that is a shard. */
   shard(area: AreaName, event: ShardEvent): void;
+  /** A thread of the area has logged a warning or an error. */
+  problem(problem: LoggedProblem): void;
   /** The thread ended unexpectedly, or no longer answers. `reason` is a sentence. */
   crashed(area: AreaName, reason: string): void;
 }
@@ -172,6 +175,10 @@ export class AreaSlot implements AreaEvents {
     this.#reports[0].shard(event);
   }
 
+  problem(problem: LoggedProblem): void {
+    this.#reports[0].problem(problem);
+  }
+
   #newReports(): ThreadReports {
     return new ThreadReports(this.name, this.#events);
   }
@@ -264,6 +271,10 @@ class ThreadReports implements AreaEvents {
 
   shard(event: ShardEvent): void {
     this.#events.shard(this.#area, event);
+  }
+
+  problem(problem: LoggedProblem): void {
+    this.#events.problem(problem);
   }
 }
 

@@ -19,6 +19,7 @@ import type { MemorySettings } from "../../store/memory/mod.ts";
 import type { LuaLimits } from "../../store/mod.ts";
 import type { RowPlacement, VectorLimits } from "../../vector/mod.ts";
 import type { ForwardingKeys, ShardClaim, ShardEvent, ShardPlan } from "../cluster/shard-plan.ts";
+import type { LoggedProblem } from "../events/problems.ts";
 import type { EventOutput } from "../events/reporter.ts";
 import type { AreaTenant, PlacedTenant, TenantChanges } from "./area-tenant.ts";
 
@@ -176,6 +177,8 @@ export interface AreaEvents {
   snapshotRequested(shard?: number): void;
   /** Of an area that is a shard. */
   shard(event: ShardEvent): void;
+  /** Its thread has logged a warning or an error. An area in main logs to main's own log. */
+  problem(problem: LoggedProblem): void;
 }
 
 /** The ports that an area listens on. */

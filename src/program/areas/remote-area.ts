@@ -128,6 +128,7 @@ export function eventsTo(port: MessagePort): AreaEvents {
     snapshotDue: (shard) => report("snapshotDue", shard),
     snapshotRequested: (shard) => report("snapshotRequested", shard),
     shard: (event) => report("shard", event),
+    problem: (problem) => report("problem", problem),
   };
 }
 

@@ -51,7 +51,7 @@ export interface BlockOptions {
   readonly isDev?: boolean;
   /** The file of the stored secrets; undefined: they are only in memory. */
   readonly tokensPath: string | undefined;
-  /** The address of the console; absent: there is none. */
+  /** The address of the console; absent: the server has no console. */
   readonly consoleUrl?: string | undefined;
   /** Further facts, one per line. */
   readonly remarks: readonly string[];

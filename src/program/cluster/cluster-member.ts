@@ -61,6 +61,7 @@ import type { ForwardingKeys, ShardClaim, ShardEvent, ShardPlan } from "./shard-
 import { sparseLog } from "./sparse-log.ts";
 import { MemberStandbys } from "./standby/member-standbys.ts";
 import { type NodeMemory, reportMemory } from "./status/node-memory.ts";
+import { type SeenNode, SeenNodes } from "./status/seen-nodes.ts";
 import { ClusterAdministration } from "./tenants/cluster-administration.ts";
 import type { ClusterKeys } from "./tenants/cluster-key.ts";
 import { openKeys, readTenantIndex } from "./tenants/open-tenants.ts";
@@ -161,6 +162,7 @@ export class ClusterMember implements ShardHost {
   #doFollow = false;
   #cancelReport = (): void => {};
   readonly #weights = new Weights();
+  readonly #seenNodes = new SeenNodes();
   readonly #standbys: MemberStandbys;
   #keys: KeyFollower | undefined;
 
@@ -273,6 +275,11 @@ export class ClusterMember implements ShardHost {
       ownerName: this.#options.run.settings.ownerHeader ? ownerNameOf(this.#facts, this.name) : undefined,
       forwarding: forwardingPlanOf(area, this.#options.run, this.#facts),
     };
+  }
+
+  /** All nodes, by the last poll. */
+  get nodes(): readonly SeenNode[] {
+    return this.#seenNodes.figures(this.#node?.view?.nodes ?? []);
   }
 
   /** The figures of the shards of an area. */
@@ -418,6 +425,7 @@ export class ClusterMember implements ShardHost {
     const { run } = this.#options;
     const own = this.#node?.life;
     this.#made.saw(view.tenants);
+    this.#seenNodes.saw(view.nodes, systemClock.nowMs());
     if (own === undefined) return;
     this.#standbys.saw(seen);
     this.#keys?.saw(view, own);

@@ -31,9 +31,16 @@ test("prints units for people, and rates per second", () => {
     version: "1.2.3",
     server: { uptimeSeconds: 3.25, memoryBytes: 157_286_400, diskFreeBytes: 0 },
     areas: {
-      store: { state: "serving", tenants: 2, figures: { keys: 7, commands, directoryBytes: 1_023 } },
-      messaging: { state: "opening", tenants: undefined, figures: {} },
-      vector: { state: "serving", tenants: 1, figures: { vectors: 9, recall: 0.98765 } },
+      store: { state: "serving", tenants: 2, figures: { keys: 7, commands, directoryBytes: 1_023 }, durations: [] },
+      messaging: { state: "opening", tenants: undefined, figures: {}, durations: [] },
+      vector: { state: "serving", tenants: 1, figures: { vectors: 9, recall: 0.98765 }, durations: [] },
+    },
+    cluster: {
+      node: "a",
+      nodes: [
+        { name: "a", isAlive: true, isDrained: false, format: 2, since: "2026-01-01T00:00:00.000Z" },
+        { name: "b", isAlive: false, isDrained: true, format: 1, since: "2026-01-02T00:00:00.000Z" },
+      ],
     },
   });
 
@@ -52,5 +59,8 @@ test("prints units for people, and rates per second", () => {
     "  indexes             1",
     "  vectors             9",
     "  lowest recall       98.8 %",
+    "nodes",
+    "  a                   alive, since 2026-01-01T00:00:00.000Z, format 2",
+    "  b                   dead, drained, since 2026-01-02T00:00:00.000Z, format 1",
   ]);
 });

@@ -5,6 +5,7 @@
 import type { FamilySnapshot } from "../../kernel/metrics.ts";
 import { type AreaName, areaNames } from "../areas/area.ts";
 import type { ShardFigures } from "../cluster/shard-figures.ts";
+import type { SeenNode } from "../cluster/status/seen-nodes.ts";
 import { type CopyFigures, copyLines } from "./copy-figures.ts";
 
 interface StatRow {
@@ -184,6 +185,8 @@ export interface AreaStats {
   readonly tenants: number | undefined;
   /** By the names of the rows. */
   readonly figures: Figures;
+  /** How many requests since the start took up to so many seconds, and longer than the pair before; null: longer than all. */
+  readonly durations: readonly (readonly [endSeconds: number | null, count: number])[];
   /** Only of a node of a cluster: the shard of the area, or `shards` if it has several. */
   readonly shard?: ShardFigures;
   readonly shards?: readonly ShardFigures[];
@@ -195,6 +198,8 @@ export interface ServerStats {
   readonly areas: Readonly<Record<AreaName, AreaStats>>;
   /** Of a server that copies its data directory (`--replicate`). */
   readonly replication?: CopyFigures;
+  /** Of a node of a cluster: its name, and all nodes as it sees them. */
+  readonly cluster?: { readonly node: string; readonly nodes: readonly SeenNode[] };
 }
 
 /** Whether a value is the response of a server of this version. */
@@ -220,6 +225,17 @@ export function figuresIn(families: readonly FamilySnapshot[], of: AreaName | "s
   return Object.fromEntries(figures);
 }
 
+/** The durations of the requests of an area. */
+export function durationsIn(families: readonly FamilySnapshot[]): AreaStats["durations"] {
+  const family = families.find(({ name }) => name === "larder_http_request_duration_seconds");
+  if (family === undefined) return [];
+  // The last value of a series is the sum of the durations.
+  return [...family.buckets, null].map((endSeconds, index) => [
+    endSeconds,
+    family.series.reduce((total, { values }) => total + (values[index] ?? 0), 0),
+  ]);
+}
+
 const tenantWords: Readonly<Record<AreaName, string>> = { store: "databases", vector: "indexes", messaging: "users" };
 
 /** The lines for people; `before` is from `seconds` earlier and gives the rates. */
@@ -233,11 +249,17 @@ export function printStats(stats: ServerStats, before: ServerStats, seconds: num
     if (tenants !== undefined) lines.push(line(tenantWords[area], String(tenants)));
     lines.push(...linesOf(area, [figures, before.areas[area].figures], seconds));
   }
+  if (stats.cluster !== undefined) lines.push("nodes", ...stats.cluster.nodes.map(nodeLine));
   if (stats.replication !== undefined)
     lines.push(
       ...copyLines(stats.replication).map(([words, value]) => (value === undefined ? words : line(words, value))),
     );
   return lines;
+}
+
+function nodeLine({ name, isAlive, isDrained, format, since }: SeenNode): string {
+  const facts = [isAlive ? "alive" : "dead", ...(isDrained ? ["drained"] : []), `since ${since}`, `format ${format}`];
+  return line(name, facts.join(", "));
 }
 
 function linesOf(of: AreaName | "server", [now, before]: readonly [Figures, Figures], seconds: number): string[] {

@@ -71,6 +71,12 @@ export const areaOfKind = {
   users: "messaging",
 } as const satisfies Readonly<Record<TenantKind, AreaName>>;
 
+export const kindOfArea: Readonly<Record<AreaName, TenantKind>> = {
+  store: "databases",
+  vector: "indexes",
+  messaging: "users",
+};
+
 type AnyTenant = Tenant | IndexTenant | UserTenant;
 
 /** The description of a new tenant beyond its name, for the tenant and for tokens.json. */

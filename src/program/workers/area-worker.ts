@@ -11,6 +11,7 @@ import { type AreaApi, CRASH_CLOSE_MS } from "../areas/area.ts";
 import { AreaThread } from "../areas/area-thread.ts";
 import { answerQuestions, beat, eventsTo } from "../areas/remote-area.ts";
 import type { ThreadStart } from "../cluster/shards/threads/thread-plan.ts";
+import { recordedLog } from "../events/problems.ts";
 import { measureThread } from "../metrics/thread.ts";
 import { stderrEvents, stderrLog } from "../stderr.ts";
 import { BEAT_MS } from "./heartbeat.ts";
@@ -24,7 +25,10 @@ export interface AreaWorkerStart extends Pick<ThreadStart, "plans" | "links"> {
 
 export async function runAreaWorker({ plans, links, progress }: AreaWorkerStart, port: MessagePort): Promise<void> {
   const [plan] = plans;
-  const log = stderrLog(plan.log.level, plan.log.format).with({ area: plan.area });
+  const report = eventsTo(port);
+  const { level, format } = plan.log;
+  const recording = { level, clock: systemClock, note: report.problem };
+  const log = recordedLog(stderrLog(level, format), recording).with({ area: plan.area });
   const events = stderrEvents({ ...plan.log, log });
   let area: AreaApi | undefined;
   let isCrashing = false;
@@ -58,6 +62,6 @@ export async function runAreaWorker({ plans, links, progress }: AreaWorkerStart,
     memoryBytesMax,
     requestBytesMax,
   });
-  area = await thread.make(plans, eventsTo(port), { metrics, links });
+  area = await thread.make(plans, report, { metrics, links });
   answerQuestions(port, area);
 }

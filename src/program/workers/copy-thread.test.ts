@@ -24,7 +24,7 @@ test("a thread that ends is started again, each time later, and the server goes 
   };
   const clock = new VirtualClock(0);
   const workerFile = new URL("data:text/javascript,process.exit(3)");
-  const thread = new CopyThread({ plan, log, clock, workerFile });
+  const thread = new CopyThread({ plan, log, clock, workerFile, onProblem: () => {} });
   thread.start();
   await ended.promise;
   assert.deepEqual(thread.figures, {

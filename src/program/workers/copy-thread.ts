@@ -10,6 +10,7 @@ import { type FamilySnapshot, type LabelledSnapshot, Metrics } from "../../kerne
 import type { CopyState } from "../../replication/copier.ts";
 import { printAddress } from "../../replication/objects/address.ts";
 import type { AreaName } from "../areas/area.ts";
+import type { LoggedProblem } from "../events/problems.ts";
 import { measureCopiedArea, measureCopy, type StoreRequestCounts } from "../metrics/copy.ts";
 import { type CopyFigures, figuresOfCopy } from "../metrics/copy-figures.ts";
 import { entryFile } from "../package-files.ts";
@@ -27,6 +28,8 @@ export interface CopyThreadOptions {
   readonly plan: CopyPlan;
   readonly log: Log;
   readonly clock: Clock;
+  /** Called for what the thread logs as a warning or an error. */
+  readonly onProblem: (problem: LoggedProblem) => void;
   /** Another one in tests. */
   readonly workerFile?: URL;
 }
@@ -118,6 +121,7 @@ export class CopyThread {
 
   #hear(message: FromCopyThread): void {
     if (message.kind === "closed") this.#closed.resolve();
+    else if (message.kind === "problem") this.#options.onProblem(message.problem);
     else if (message.kind === "unopened") this.#state = { ...this.#state, reason: message.reason };
     else {
       this.#state = message.state;

@@ -18,6 +18,7 @@ import { openDirectoryId } from "../../replication/directory-id.ts";
 import { type ObjectStore, ObjectStoreFailure } from "../../replication/objects/object-store.ts";
 import type { StoreRequest } from "../../replication/objects/store-requests.ts";
 import type { AreaName } from "../areas/area.ts";
+import { type LoggedProblem, recordedLog } from "../events/problems.ts";
 import { copyHistoryFile } from "../history/copy.ts";
 import { HISTORY_FILE } from "../history/history-store.ts";
 import type { RequestCounts, StoreRequestCounts } from "../metrics/copy.ts";
@@ -49,6 +50,8 @@ export type FromCopyThread =
   | { readonly kind: "state"; readonly state: CopyState; readonly requests: StoreRequestCounts }
   /** The store cannot be opened. */
   | { readonly kind: "unopened"; readonly reason: string }
+  /** The thread has logged a warning or an error. */
+  | { readonly kind: "problem"; readonly problem: LoggedProblem }
   | { readonly kind: "closed" };
 
 /**
@@ -86,7 +89,9 @@ class CopyWork {
   constructor(plan: CopyPlan, port: MessagePort) {
     this.#plan = plan;
     this.#port = port;
-    this.#log = stderrLog(plan.log.level, plan.log.format).with({ part: "copy" });
+    const { level, format } = plan.log;
+    const note = (problem: LoggedProblem): void => this.#post({ kind: "problem", problem });
+    this.#log = recordedLog(stderrLog(level, format), { level, clock: systemClock, note }).with({ part: "copy" });
     this.#places = new Map([...plan.synced].map(([area, memory]) => [area, new SyncedPlaceReader(memory)]));
   }
 

@@ -1,17 +1,27 @@
 /** The state of the server at a glance, and how to connect to it. */
 import "./home.css";
 import { useEffect, useRef, useState } from "preact/hooks";
-import { request, send } from "../../api/client.ts";
+import { request } from "../../api/client.ts";
 import { useLoad } from "../../api/load.ts";
 import { Badge, type Tone } from "../../parts/badge.tsx";
 import { Chart } from "../../parts/chart.tsx";
 import { bytesText, countText, durationText, shortCount } from "../../parts/format.ts";
 import { Card, Facts, PageHead } from "../../parts/page.tsx";
 import { ErrorBox, Loading } from "../../parts/states.tsx";
+import { type ClusterNode, Nodes, type Shard, Shards } from "./cluster.tsx";
 import { Connect } from "./connect.tsx";
-import { latencyBetween, type Reading, rateBetween, readMetrics } from "./metrics.ts";
+import { Copy, type CopyState } from "./copy.tsx";
+import { latencyBetween, type MeasuredArea, type Reading, rateBetween } from "./metrics.ts";
+import { type Problem, Problems } from "./problems.tsx";
 
 type Figures = Readonly<Record<string, number>>;
+
+interface Area extends MeasuredArea {
+  readonly state: string;
+  /** In a cluster: its shard, or its shards if it has several. */
+  readonly shard?: Shard;
+  readonly shards?: readonly Shard[];
+}
 
 interface Overview {
   readonly mode: "dev" | "serve";
@@ -25,12 +35,13 @@ interface Overview {
   readonly addresses: Readonly<Record<string, string>>;
   readonly stats: {
     readonly server: Figures;
-    readonly areas: Readonly<
-      Record<string, { readonly state: string; readonly tenants: number; readonly figures: Figures }>
-    >;
-    readonly shards?: readonly { readonly name: string; readonly state: string; readonly owner?: string }[];
+    readonly areas: Readonly<Record<string, Area>>;
+    /** Absent: the data directory is not copied. */
+    readonly replication?: CopyState;
+    /** Absent: a single server. */
+    readonly cluster?: { readonly node: string; readonly nodes: readonly ClusterNode[] };
   };
-  readonly cluster?: { readonly node: string };
+  readonly problems: readonly Problem[];
 }
 
 const EVERY_MS = 5_000;
@@ -43,7 +54,12 @@ export default function Home() {
     everyMs: EVERY_MS,
   });
   if (value === undefined) return error === undefined ? <Loading /> : <ErrorBox error={error} onRetry={reload} />;
-  const { readiness, stats, cluster } = value;
+  const { readiness, stats, problems } = value;
+  const { cluster, replication } = stats;
+  const shards = AREAS.flatMap((name) => {
+    const { shard, shards = shard === undefined ? [] : [shard] } = stats.areas[name] ?? {};
+    return shards.map((each) => ({ ...each, area: titleOf[name] }));
+  });
   return (
     <>
       <PageHead
@@ -81,7 +97,11 @@ export default function Home() {
           />
         </Card>
       </div>
-      <Charts />
+      {problems.length > 0 && <Problems problems={problems} />}
+      {cluster !== undefined && <Nodes nodes={cluster.nodes} self={cluster.node} />}
+      {shards.length > 0 && <Shards shards={shards} />}
+      {replication !== undefined && <Copy copy={replication} />}
+      <Charts stats={stats} />
       <Connect addresses={value.addresses} mode={value.mode} />
     </>
   );
@@ -99,6 +119,10 @@ const furtherWords: Readonly<Record<string, string>> = {
   recallMissed: "indexes below their recall",
   rowBytes: "rows",
   diskFreeBytes: "disk free",
+  unshippedBytes: "not committed",
+  unshippedSeconds: "commit lag",
+  uncopiedBytes: "not copied",
+  uncopiedSeconds: "copy behind",
 };
 
 /** `deadLetters` is `dead letters`; the value has the unit. */
@@ -114,20 +138,14 @@ function figureText(figure: string, count: number): string {
   return countText(Math.round(count));
 }
 
-/** Requests and latencies of the last ten minutes in which the page was open. */
-function Charts() {
+/** Requests and latencies of the last ten minutes in which the page was open. `stats`: the latest reading. */
+function Charts({ stats }: { stats: Overview["stats"] }) {
   const readings = useRef<Reading[]>([]);
   const [, update] = useState(0);
-  const { value } = useLoad(
-    async (signal) => readMetrics(await (await send("admin/metrics", { signal })).text(), Date.now()),
-    [],
-    { everyMs: EVERY_MS },
-  );
   useEffect(() => {
-    if (value === undefined) return;
-    readings.current = [...readings.current.slice(1 - READINGS_MAX), value];
+    readings.current = [...readings.current.slice(1 - READINGS_MAX), { atMs: Date.now(), areas: stats.areas }];
     update((old) => old + 1);
-  }, [value]);
+  }, [stats]);
   const pairs = readings.current.slice(1).map((after, index) => [readings.current[index] as Reading, after] as const);
   const times = pairs.map(([, { atMs }]) => atMs / 1_000);
   const figures = (of: (before: Reading, after: Reading, area: string) => number | null) =>

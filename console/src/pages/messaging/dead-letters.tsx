@@ -162,7 +162,7 @@ export default function DeadLetters({ params: { tenant = "" } }: PageProps) {
             <Empty>
               {isFiltered
                 ? "No dead letter matches these filters."
-                : "A message whose last attempt failed appears here, with the last response, to be retried or deleted. There is none."}
+                : "A message whose last attempt failed appears here, with the last response, to be retried or deleted. No message has failed."}
             </Empty>
           }
         />

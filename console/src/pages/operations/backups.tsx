@@ -30,8 +30,9 @@ export default function Backups() {
         }
       >
         <p>
-          Makes a directory of links inside the data directory, at no cost of space at first.{" "}
-          <code>larder backup &lt;file&gt;</code> on the server writes one file from such a directory, and removes it.
+          Makes a directory of links inside the data directory, at no cost of space at first. Copy it to another place:
+          the next backup or start of the server removes it. <code>larder backup &lt;file&gt;</code> on the server
+          writes one file instead, and <code>larder verify &lt;file&gt;</code> checks it.
         </p>
         {made !== undefined && (
           <Facts

@@ -5,4 +5,6 @@ export const operationsPages: readonly Page[] = [
   { path: "/operations/indexes", title: "Indexes", load: () => import("./indexes.tsx") },
   { path: "/operations/users", title: "Users", load: () => import("./users.tsx") },
   { path: "/operations/backups", title: "Backups", load: () => import("./backups.tsx") },
+  { path: "/operations/audit", title: "Audit log", load: () => import("./audit-log.tsx") },
+  { path: "/operations/settings", title: "Settings", load: () => import("./settings.tsx") },
 ];

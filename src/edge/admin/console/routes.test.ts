@@ -22,6 +22,8 @@ function open(mode: "dev" | "serve", { isEncrypted = false } = {}) {
     version: { version: "1.2.3", node: "26.0.0", formats: {} },
     metrics: async () => "",
     stats: async () => ({}),
+    settings: () => [],
+    problems: () => [],
     snapshot: () => true,
     listTenants: async () => [
       { name: "main", source: "configuration" },

@@ -157,7 +157,7 @@ export const consoleRoutes = consoleRows([
     id: "getOverview",
     method: "GET",
     path: "/console/api/overview",
-    summary: "returns the state of the server, its areas and tenants",
+    summary: "returns the state of the server and its areas, and the last problems",
     access: "session",
     handle: async (service) => json(await service.options.program.overview()),
   },

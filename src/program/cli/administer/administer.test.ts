@@ -122,6 +122,57 @@ test("prints the errors of the admin API unchanged", async () => {
   for (const [words, message] of refusals) assert.deepEqual(await larder(words), [1, message], words);
 });
 
+test("larder audit prints the newest entries that pass its filters, and the errors of the admin API", async () => {
+  const [code, output] = await larder("audit --action databases. --outcome done --count 2");
+  assert.equal(code, 0);
+  assert.deepEqual(
+    output.split("\n").map((each) => each.replace(/^\S+Z? +/, "").replace(/ +/g, " ")),
+    [
+      "action subject caller outcome reason",
+      "databases.delete sessions 127.0.0.1 done -",
+      "databases.reset-password sessions 127.0.0.1 done -",
+    ],
+  );
+  const [, started] = await larder("audit --action start --json");
+  const [{ time, ...start }] = JSON.parse(started);
+  assert.match(time, /^2\d{3}-/);
+  assert.deepEqual(start, { action: "start", subject: "1.2.3", caller: "server", outcome: "done" });
+  assert.deepEqual(await larder("audit --count none"), [
+    1,
+    'Invalid value for count: "none" is not a whole number from 1 to 1000',
+  ]);
+});
+
+test("S-09: config print --running prints the settings of the server, and of secrets only whether they are set", async () => {
+  const [code, output] = await larder("config print --running --json");
+  assert.equal(code, 0);
+  const settings: readonly { name: string; isSecret: boolean; [fact: string]: unknown }[] = JSON.parse(output).settings;
+  assert.deepEqual(
+    settings.find(({ name }) => name === "storePort"),
+    {
+      ...{ name: "storePort", value: 0, source: "flag", place: "--store-port", default: 8079 },
+      ...{ group: "Addresses", form: "<port>", isSecret: false, flag: "--store-port", fileKey: "storePort" },
+      ...{ meaning: "Port of the store; 0 means any free port, here and for every other port" },
+      environment: ["LARDER_STORE_PORT"],
+    },
+  );
+  const secrets = settings.filter(({ isSecret }) => isSecret).map(({ name, value }) => `${name} ${value}`);
+  assert.ok(secrets.includes("LARDER_ADMIN_TOKEN not set"), secrets.join());
+  assert.match((await larder("config print --running"))[1], /^storePort +0 +flag --store-port$/m);
+});
+
+test("larder problems prints the warnings and errors that the server logged", async () => {
+  const nothing = "# the server has logged no warning and no error since its start";
+  assert.deepEqual(await larder("problems"), [0, nothing]);
+  const fields = { area: "store", reason: "no space left" };
+  server.problem({ atMs: 0, level: "warn", message: "writes are refused", fields });
+  assert.deepEqual(await larder("problems"), [
+    0,
+    `time                      level  area   count  message
+1970-01-01T00:00:00.000Z  warn   store  1      writes are refused reason=no space left`,
+  ]);
+});
+
 test("larder stop waits until the server has ended, and larder status then reports it", async () => {
   assert.deepEqual(await larder("stop"), [0, `stopped: no larder uses ${dataDirectory}`]);
   await closing;

@@ -1,5 +1,20 @@
-/** `larder status` and `larder stop`, as rows of the table. */
-import { type CommandRow, devOption, jsonOption } from "../command-row.ts";
+/** `larder status`, `larder stop`, `larder audit` and `larder problems`, as rows of the table. */
+import { type CommandOption, type CommandRow, devOption, jsonOption } from "../command-row.ts";
+
+/** Each is a parameter of GET /v1/audit. */
+const auditOptions: readonly CommandOption[] = [
+  { name: "action", flag: "--action", argument: "<action>", meaning: "only actions that are this or begin with it" },
+  { name: "subject", flag: "--subject", argument: "<name>", meaning: "only entries about this tenant or file" },
+  { name: "outcome", flag: "--outcome", argument: "done|refused|failed", meaning: "only entries with this outcome" },
+  {
+    name: "from",
+    flag: "--from",
+    argument: "<moment>",
+    meaning: "only entries of this moment or later: 2026-01-31T18:00:00Z, or Unix ms",
+  },
+  { name: "to", flag: "--to", argument: "<moment>", meaning: "only entries before this moment" },
+  { name: "count", flag: "--count", argument: "<count>", meaning: "how many entries; by default 100, at most 1000" },
+];
 
 export const serverRows: readonly CommandRow[] = [
   {
@@ -30,6 +45,35 @@ export const serverRows: readonly CommandRow[] = [
     async run({ run, print }) {
       const { stopServer } = await import("./stop.ts");
       print(await stopServer(run));
+      return 0;
+    },
+  },
+  {
+    words: "audit",
+    group: "Servers",
+    operands: [],
+    options: [...auditOptions, devOption, jsonOption],
+    meaning:
+      "prints the newest entries of the audit log of the running server: starts, stops and administrative changes",
+    example: "larder audit --action databases. --data-dir /var/lib/larder",
+    defaults: "serve",
+    async run({ run, options, print }) {
+      const { auditLines } = await import("./audit.ts");
+      for (const line of await auditLines(run, options)) print(line);
+      return 0;
+    },
+  },
+  {
+    words: "problems",
+    group: "Servers",
+    operands: [],
+    options: [devOption, jsonOption],
+    meaning: "prints the last warnings and errors that the running server logged since its start, the newest first",
+    example: "larder problems --data-dir /var/lib/larder",
+    defaults: "serve",
+    async run({ run, options, print }) {
+      const { problemLines } = await import("./problems.ts");
+      for (const line of await problemLines(run, { isJson: options.has("json") })) print(line);
       return 0;
     },
   },

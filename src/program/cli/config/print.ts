@@ -3,21 +3,11 @@
  *
  * (1) A secret is never printed, only whether it is set.
  */
+import type { SettingFacts, SettingValue } from "../../../edge/admin/settings.ts";
 import { printable } from "../../../kernel/log.ts";
 import { type ListedTenant, type ListedUser, placeIn } from "../../settings/config.ts";
-import { type FileValue, fileValue } from "../../settings/file-value.ts";
-import type { RunSettings, Source } from "../../settings/run-settings.ts";
-import type { Setting } from "../../settings/setting.ts";
-import { type SettingName, settingList } from "../../settings/settings.ts";
-
-interface Shown {
-  readonly name: string;
-  /** As the configuration file has it; null: no value. */
-  readonly value: FileValue | null;
-  readonly source: Source;
-  /** The flag, the variable, or the line of the file; absent for a default. */
-  readonly place?: string;
-}
+import type { RunSettings } from "../../settings/run-settings.ts";
+import { shownSettings } from "./shown-settings.ts";
 
 interface ShownTenant {
   readonly name: string;
@@ -27,46 +17,40 @@ interface ShownTenant {
 
 /** A table for people: name, value and source. */
 export function configLines(run: RunSettings): readonly string[] {
-  const settings = shownSettings(run).map(({ name, value, source, place }) => [
-    name,
-    textOf(value),
-    place === undefined ? source : `${source} ${place}`,
-  ]);
   const tenants = Object.entries(shownTenants(run)).flatMap(([list, rows]) =>
     rows.map(({ name, secrets, place }) => {
       const states = Object.entries(secrets).map(([secret, state]) => `${secret} ${state}`);
       return [`${list}: ${name}`, states.join(", "), `file ${place}`];
     }),
   );
-  return table([["setting", "value", "from"], ...settings, ...tenants]);
+  return table([HEADING, ...settingRows(shownSettings(run)), ...tenants]);
+}
+
+/** The same for the settings of a running server, without its tenants. */
+export function settingLines(settings: readonly SettingFacts[]): readonly string[] {
+  return table([HEADING, ...settingRows(settings)]);
+}
+
+const HEADING = ["setting", "value", "from"];
+
+function settingRows(settings: readonly SettingFacts[]): readonly (readonly string[])[] {
+  return settings.map(({ name, value, source, place }) => [
+    name,
+    textOf(value),
+    place === undefined ? source : `${source} ${place}`,
+  ]);
 }
 
 /** The same as one line of JSON. */
 export function configJson(run: RunSettings): string {
-  const settings = shownSettings(run).map(({ name, ...facts }) => [name, facts]);
+  const settings = shownSettings(run).map(({ name, value, source, place }) => [
+    name,
+    { value, source, ...(place !== undefined && { place }) },
+  ]);
   return JSON.stringify({ settings: Object.fromEntries(settings), ...shownTenants(run) });
 }
 
-function shownSettings(run: RunSettings): readonly Shown[] {
-  return settingList.map(([name, row]): Shown => {
-    const { source, place } = run.origins[name];
-    return {
-      name: row.fileKey ?? row.flag ?? row.environment[0] ?? name,
-      value: shownValue(run, name, row),
-      source,
-      ...(source !== "default" && { place: source === "file" ? place.slice(place.indexOf(" in ") + 4) : place }),
-    };
-  });
-}
-
-function shownValue({ settings, texts }: RunSettings, name: SettingName, row: Setting<unknown>): FileValue | null {
-  // keeps (1)
-  if (row.secret === true) return settings[name] === undefined ? "not set" : "set";
-  const text = texts.get(name);
-  return text === undefined ? null : (fileValue(row.parse.schema, text) ?? text);
-}
-
-function textOf(value: FileValue | null): string {
+function textOf(value: SettingValue): string {
   if (value === null) return "–";
   return Array.isArray(value) ? value.join(",") || "–" : String(value);
 }

@@ -26,13 +26,29 @@ export const configRows: readonly CommandRow[] = [
     words: "config print",
     group: "Configuration",
     operands: [],
-    options: [{ name: "json", flag: "--json", meaning: "prints one line of JSON" }, asInDev],
+    options: [
+      { name: "json", flag: "--json", meaning: "prints one line of JSON" },
+      {
+        name: "running",
+        flag: "--running",
+        meaning: "asks the running server for the settings that it was started with",
+      },
+      asInDev,
+    ],
     meaning: "prints each setting that serve would have, and its source; of secrets only whether they are set",
     example: "larder config print --config larder.json",
     mainSettings: ["config"],
     defaults: "serve",
     async run({ run, options, print }) {
-      const { configJson, configLines } = await import("./print.ts");
+      const { configJson, configLines, settingLines } = await import("./print.ts");
+      if (options.has("running")) {
+        const { callServer } = await import("../running-server.ts");
+        const { askForSettings } = await import("../../../edge/admin/client.ts");
+        const settings = await callServer(run, askForSettings);
+        if (options.has("json")) print(JSON.stringify({ settings }));
+        else for (const line of settingLines(settings)) print(line);
+        return 0;
+      }
       if (options.has("json")) print(configJson(run));
       else for (const line of configLines(run)) print(line);
       return 0;

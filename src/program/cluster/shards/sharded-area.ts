@@ -420,6 +420,7 @@ function eventsOfShard(events: AreaEvents, shard: number, troubles: Map<number, 
     trouble: (reason) => reportTrouble(events, troubles, { shard, reason }),
     snapshotDue: () => events.snapshotDue(shard),
     snapshotRequested: () => events.snapshotRequested(shard),
+    problem: (problem) => events.problem(problem),
     shard: (event) => events.shard(event),
   };
 }

@@ -2,14 +2,13 @@
 import { X509Certificate } from "node:crypto";
 import { readFileSync } from "node:fs";
 import { type ConsoleProgram, consoleService } from "../../../edge/admin/console/routes.ts";
-import { type Administration, type TenantKind, tenantKinds } from "../../../edge/admin/routes.ts";
+import type { Administration, TenantKind } from "../../../edge/admin/routes.ts";
 import type { TokenTable } from "../../../edge/auth.ts";
-import { areaNotServing, RequestFailure } from "../../../edge/errors.ts";
+import { areaNotServing } from "../../../edge/errors.ts";
 import type { HttpService } from "../../../edge/handler.ts";
 import type { Clock } from "../../../kernel/clock.ts";
 import type { AreaTenant } from "../../areas/area-tenant.ts";
 import { type Addresses, environmentOf } from "../../cli/env-block.ts";
-import { isClustered, nodeNameOf } from "../../cluster/setting-rules.ts";
 import { adminListenPlan, tlsPlan } from "../../settings/plan.ts";
 import type { RunSettings } from "../../settings/run-settings.ts";
 import { areaOfKind, tenantNouns } from "../../tenants/administration.ts";
@@ -49,8 +48,7 @@ export function openConsole({ run, administration, tokens, clock, addresses, ten
       readiness: administration.readiness(),
       addresses: program.addresses(),
       stats: await administration.stats(),
-      tenants: await tenantsByKind(administration),
-      ...(isClustered(run) && { cluster: { node: nodeNameOf(run) } }),
+      problems: administration.problems(),
     }),
     environment(kind, name) {
       const tenant = tenantOf(kind, name);
@@ -73,18 +71,6 @@ function areaAddresses(addresses: Addresses | undefined): Readonly<Record<string
   const { store, vector, messaging, admin, resp } = addresses;
   const respUrl = resp && `${resp.isEncrypted ? "rediss" : "redis"}://${resp.host}`;
   return { store, vector, messaging, admin, ...(respUrl !== undefined && { resp: respUrl }) };
-}
-
-async function tenantsByKind(administration: Administration): Promise<object> {
-  const listed = tenantKinds.map(async (kind) => {
-    const facts = await administration.listTenants(kind).catch((failure: unknown) => {
-      // While its area opens or stops, nobody can list them.
-      if (failure instanceof RequestFailure) return [];
-      throw failure;
-    });
-    return [kind, facts];
-  });
-  return Object.fromEntries(await Promise.all(listed));
 }
 
 const NO_TENANTS: Pick<Tenants, "databases" | "indexes" | "users"> = { databases: [], indexes: [], users: [] };
