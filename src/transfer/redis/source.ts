@@ -31,9 +31,9 @@ import { ReplyError, type RespReply } from "./replies.ts";
 /** The type byte of a module's value in a dump. */
 const MODULE_VALUE = 7;
 /** Values per request; a batch of large values is cut when it is long enough. */
-const DUMPS_PER_CALL = 50;
+const DUMPS_PER_CALL = 100;
 /** Requests for values whose replies have not all arrived. */
-const CALLS_MAX = 4;
+const CALLS_MAX = 2;
 
 export class RedisSource implements StoreSource {
   readonly name: string;
