@@ -150,10 +150,7 @@ test("requests are as large as the server accepts, and a key that fits into none
 
   assert.deepEqual(
     made.sent.map((batch) => batch.join(", ")),
-    [
-      "RESTORE a 0, DUMP a, PEXPIRETIME a",
-      "RESTORE c 0, DUMP c, PEXPIRETIME c, RESTORE s 0, DUMP s, PEXPIRETIME s",
-    ],
+    ["RESTORE a 0, DUMP a, PEXPIRETIME a", "RESTORE c 0, DUMP c, PEXPIRETIME c, RESTORE s 0, DUMP s, PEXPIRETIME s"],
   );
   assert.deepEqual(counted(made), { stored: 3, refused: 1 });
   assert.match(
