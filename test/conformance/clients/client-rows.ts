@@ -37,19 +37,57 @@ export interface ClientRow {
   readonly saves?: Readonly<Record<string, string>>;
 }
 
-export function filled(text: string, saved: ReadonlyMap<string, string>): string {
+/** Sends a request and returns its answer. */
+export type SendRow = (
+  line: string,
+  sent: { readonly headers: readonly string[]; readonly body: string },
+) => Promise<{ readonly status: number; readonly text: string; readonly json: unknown }>;
+
+/** Sends all rows, with the headers that the HTTP library adds, and returns what a client could not do. */
+export async function problemsOf(
+  rows: readonly ClientRow[],
+  send: SendRow,
+  headers: readonly string[],
+): Promise<readonly string[]> {
+  const saved = new Map<string, string>();
+  const problems: string[] = [];
+  for (const row of rows) {
+    try {
+      await check(row, { saved, send, headers });
+    } catch (fault) {
+      problems.push(fault instanceof Error ? fault.message : String(fault));
+    }
+  }
+  return problems;
+}
+
+async function check(
+  { call, request, headers: own = [], body = "", status, answer, has = {}, saves = {} }: ClientRow,
+  { saved, send, headers }: { saved: Map<string, string>; send: SendRow; headers: readonly string[] },
+): Promise<void> {
+  const sent = { headers: [...headers, ...own], body: filled(body, saved) };
+  const reply = await send(filled(request, saved), sent);
+  const what = `${call}: ${reply.status} ${reply.text}`;
+  if (status === undefined) assert.ok(reply.status >= 200 && reply.status <= 299, what);
+  else assert.equal(reply.status, status, what);
+  assertReadable(answer === undefined ? undefined : reply.json, answer, call);
+  for (const [path, value] of Object.entries(has)) assert.deepEqual(at(reply.json, path), value, `${what}: ${path}`);
+  for (const [name, path] of Object.entries(saves)) saved.set(name, String(at(reply.json, path)));
+}
+
+function filled(text: string, saved: ReadonlyMap<string, string>): string {
   return text.replace(/\{(\w+)\}/g, (whole, name: string) => saved.get(name) ?? whole);
 }
 
 /** The value at a path of an answer. */
-export function at(answer: unknown, path: string): unknown {
+function at(answer: unknown, path: string): unknown {
   return path.split(".").reduce<unknown>((value, name) => {
     return typeof value === "object" && value !== null ? (value as Record<string, unknown>)[name] : undefined;
   }, answer);
 }
 
 /** Reads an answer as the client does. keeps (1) */
-export function assertReadable(answer: unknown, expected: Answer, what: string): void {
+function assertReadable(answer: unknown, expected: Answer, what: string): void {
   if (expected === undefined) return;
   if (!isList(expected)) {
     assertShape(answer, expected, what);

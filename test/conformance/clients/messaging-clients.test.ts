@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { type MessagingServer, startMessagingServer } from "../../harness/messaging-server.ts";
-import { assertReadable, at, type ClientRow, filled } from "./client-rows.ts";
+import { problemsOf } from "./client-rows.ts";
 import { messagingGo } from "./messaging-go.ts";
 import { messagingPython } from "./messaging-python.ts";
 
@@ -19,13 +19,7 @@ for (const [name, { rows, headers }] of Object.entries(clients))
   test(`C.readiness, C.batch: ${name}: each request is served, and the client can read its answer`, async () => {
     await using server = await startMessagingServer();
     await failTwo(server);
-    const saved = new Map<string, string>();
-    const problems: string[] = [];
-    for (const row of rows) {
-      const sent = { ...row, headers: [...headers, ...(row.headers ?? [])] };
-      await check(server, sent, saved).catch((fault: Error) => problems.push(fault.message));
-    }
-    assert.deepEqual(problems, []);
+    assert.deepEqual(await problemsOf(rows, (line, sent) => server.send(line, sent), headers), []);
   });
 
 /** Two dead letters. */
@@ -34,16 +28,4 @@ async function failTwo(server: MessagingServer): Promise<void> {
   for (let count = 0; count < 2; count += 1)
     await server.publish("https://fails.test", { headers: ["Upstash-Retries", "0"] });
   await server.advance(0);
-}
-
-async function check(server: MessagingServer, row: ClientRow, saved: Map<string, string>): Promise<void> {
-  const { call, request, headers = [], body = "", answer, has = {}, saves = {} } = row;
-  const reply = await server.send(filled(request, saved), { headers, body: filled(body, saved) });
-  const what = `${call}: ${reply.status} ${reply.text}`;
-  if (row.status === undefined) assert.ok(reply.status >= 200 && reply.status <= 299, what);
-  else assert.equal(reply.status, row.status, what);
-  if (answer === undefined) return;
-  assertReadable(reply.json, answer, call);
-  for (const [path, value] of Object.entries(has)) assert.deepEqual(at(reply.json, path), value, `${what}: ${path}`);
-  for (const [name, path] of Object.entries(saves)) saved.set(name, String(at(reply.json, path)));
 }
