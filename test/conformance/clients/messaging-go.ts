@@ -1,5 +1,5 @@
 /**
- * Requests of `upstash/qstash-go` 0.1, in its order of fields: encoding/json sorts the names of maps and escapes <, > and &,
+ * Requests of `upstash/qstash-go` (ad8500f to 14aff35), in its order of fields: encoding/json sorts the names of maps and escapes <, > and &,
  * and net/url sorts parameters. Its numbers are integers.
  */
 import type { ClientRow, Shape } from "./client-rows.ts";

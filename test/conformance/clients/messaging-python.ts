@@ -1,6 +1,6 @@
 /**
- * Requests of `upstash/qstash-py` 3, as json.dumps prints them: a space after commas and colons, and other characters than
- * ASCII as escapes. Absent values of a batch are null.
+ * Requests of `upstash/qstash-py` (1653e03, 10cc7ec, 1262fb4, 12878b3), as json.dumps prints them: a space after commas and
+ * colons, and other characters than ASCII as escapes. Absent values of a batch are null.
  */
 import type { ClientRow, Shape } from "./client-rows.ts";
 

@@ -9,7 +9,7 @@ test("vector-py: each request is served, and the client can read its answer", as
   await using server = await startVectorServer();
   const headers = [
     ...["Accept", "*/*", "Accept-Encoding", "gzip, deflate", "User-Agent", "python-httpx/0.28.1"],
-    ...["Upstash-Telemetry-Sdk", "upstash-vector-py@v0.8.0", "Upstash-Telemetry-Runtime", "python@v3.13.1"],
+    ...["Upstash-Telemetry-Sdk", "upstash-vector-py@v0.4.0", "Upstash-Telemetry-Runtime", "python@v3.13.1"],
   ];
 
   const problems = await problemsOf(vectorPython, (line, sent) => server.send(line, sent), headers);

@@ -1,5 +1,5 @@
 /**
- * Requests of `upstash/vector-py` 0.8. httpx prints them with spaces and escapes up to 0.27, and compact from 0.28 on: the
+ * Requests of `upstash/vector-py` (dce6d3b, with the fields of later versions). httpx prints them with spaces and escapes up to 0.27, and compact from 0.28 on: the
  * first rows have the one form, and those in a namespace the other. Without a payload there is no body and no content type.
  */
 import type { ClientRow, Shape } from "./client-rows.ts";
