@@ -286,6 +286,14 @@ export const budgets: readonly Budget[] = [
     goal: 1_000,
   },
   {
+    suite: "import-kill-rounds",
+    unit: "imports of a live server whose source, target or import is killed midway",
+    files: ["test/simulation/kill/import/import-kill-rounds.test.ts"],
+    testMs: 0,
+    proofCount: 3,
+    goal: 100,
+  },
+  {
     suite: "messaging-simulation",
     unit: "simulated runs of messaging",
     files: ["test/simulation/messaging/messaging.test.ts"],

@@ -90,6 +90,7 @@ function rows({ message, deadLetter }: Ids): readonly Row[] {
     ["C19 GET /v2/globalParallelism", "GET /v2/globalParallelism", 200],
     ["C6 GET /v2/logs", "GET /v2/logs", 200],
     ["C6 GET /v2/events", "GET /v2/events", 200],
+    ["C GET /v2/readiness", "GET /v2/readiness", 200],
     ["C GET /v2/keys", "GET /v2/keys", 200],
     ["C POST /v2/keys/rotate", "POST /v2/keys/rotate", 200],
     ["C POST /v2/trigger/*", "POST /v2/trigger/https://a.test/w", 200],

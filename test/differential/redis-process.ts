@@ -49,11 +49,14 @@ const START_MS_MAX = 10_000;
 /** Commands in flight at a time: enough to fill the connection, few enough for both socket buffers. */
 const PIPELINE_COUNT_MAX = 1_000;
 
-/** Starts a server with the default configuration plus `settings` (`["--maxmemory", "1mb"]`). */
-export async function startRedis(settings: readonly string[] = []): Promise<RedisProcess> {
+/**
+ * Starts a server with the default configuration plus `settings` (`["--maxmemory", "1mb"]`), on a free port, or on that of
+ * a server that has ended.
+ */
+export async function startRedis(settings: readonly string[] = [], port?: number): Promise<RedisProcess> {
   for (let attempt = 1; ; attempt += 1) {
     try {
-      return await startOnce(await freePort(), settings);
+      return await startOnce(port ?? (await freePort()), settings);
     } catch (cause) {
       // Another process may have taken the port between our check and the server's start.
       if (attempt === START_ATTEMPTS_MAX) throw new Error("redis-server does not start", { cause });

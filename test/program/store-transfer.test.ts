@@ -16,12 +16,13 @@ import { AreaClient } from "../../src/transfer/area-client.ts";
 import type { RespReply } from "../../src/transfer/redis/replies.ts";
 import { StoreCalls } from "../../src/transfer/store/calls.ts";
 import { type RedisProcess, redisMissing, startRedis } from "../differential/redis-process.ts";
+import { CuttingProxy } from "../harness/cutting-proxy.ts";
 import { spawnProgram } from "./program-process.ts";
 
 const timeout = 60_000;
 const skip = redisMissing;
 
-const names = ["live", "hosted", "types", "again", "narrow", "small", "taken"] as const;
+const names = ["live", "hosted", "types", "again", "narrow", "small", "killed", "taken"] as const;
 type Name = (typeof names)[number];
 
 let folder: string;
@@ -256,8 +257,8 @@ test("copies a running redis-server, and again", { timeout, skip }, async () => 
     lines: [
       `${KEY_COUNT} keys read; the database live has ${KEY_COUNT} keys now`,
       "1 keys stored, and compared with what was read: type, content and expiry agree",
-      `${KEY_COUNT - 2} keys already existed with the same content`,
-      "1 keys already existed with other content and were left unchanged (--replace overwrites them)",
+      `${KEY_COUNT - 2} keys already existed with the same content and expiry`,
+      "1 keys already existed with another content or expiry and were left unchanged (--replace overwrites them)",
       "libraries of functions: 0 stored, 1 already existed, 0 refused",
     ],
   });
@@ -467,6 +468,46 @@ test("continues an interrupted import", { timeout, skip }, async () => {
   await assert.rejects(larderCommand([...words, "--resume"]), {
     message: "There is no interrupted import to resume: run the command without --resume",
   });
+});
+
+test("continues where a live source was cut off, and reads one that was killed and started again from the beginning", {
+  timeout,
+  skip,
+}, async (context) => {
+  const own = mkdtempSync(join(folder, "killed-"));
+  copyFileSync(rdbPath, join(own, "dump.rdb"));
+  const source = await startRedis(["--dir", own]);
+  context.after(() => source.stop());
+  const proxy = await CuttingProxy.start(source.port);
+  context.after(() => proxy.close());
+  const words = ["import", `redis://127.0.0.1:${proxy.port}`, "--database", "killed"];
+  const killed = ours("killed");
+  const cutAfter = async (bytes: number, more: readonly string[] = []): Promise<number> => {
+    proxy.cutAfter("to the client", bytes);
+    await assert.rejects(larderCommand([...words, ...more]), {
+      message: `redis://127.0.0.1:${proxy.port}/0: it has closed the connection\nThe stored keys stay; run the same command with --resume to continue`,
+    });
+    const [count] = (await killed([["DBSIZE"]])) as [number];
+    assert.ok(count < KEY_COUNT, `${count}`);
+    return count;
+  };
+  // The first 500 keys are 40,000 to 80,000 of 118,000 bytes.
+  const first = await cutAfter(80_000);
+  const second = await cutAfter(20_000, ["--resume"]);
+  assert.ok(first >= 500 && second >= first, `${first} ${second}`);
+
+  await source.stop();
+  const again = await startRedis(["--dir", own], source.port);
+  context.after(() => again.stop());
+  const { code, lines } = await larderCommand([...words, "--resume"]);
+
+  assert.equal(code, 0);
+  assert.deepEqual(lines.slice(0, 2), [
+    `redis://127.0.0.1:${proxy.port}/0: it has started again since the interruption, so all keys are read again`,
+    `${KEY_COUNT} keys read; the database killed has ${KEY_COUNT} keys now`,
+  ]);
+  assert.equal(lines[3], `${second} keys already existed with the same content and expiry`);
+  assert.deepEqual(await contentOf(killed), await contentOf(theirs));
 });
 
 test("refuses an unreadable source with the reason, and changes nothing", { timeout, skip }, async () => {

@@ -60,7 +60,9 @@ function readElement(
 ): PublishRequest {
   const named = urlField === undefined ? undefined : optionalText(element, urlField);
   const destination = checkDestination(optionalText(element, "destination") ?? named ?? "", call.refusalOf);
-  const queueName = optionalText(element, "queue");
+  const queue = optionalText(element, "queue");
+  // The client in Go sends an empty name for a message without a queue.
+  const queueName = queue === "" ? undefined : queue;
   if (queueName !== undefined) checkIdentifier("queue", queueName);
   const headers = elementHeaders(call, element);
   const merged = first.length === 0 ? headers : { ...headers, own: [...first, ...headers.own] };

@@ -4,6 +4,9 @@
  * Path templates have `:name` for a variable segment, and end in `*` if the route
  * takes the rest of the path as written. A template with more fixed segments is
  * listed before one that would match its requests.
+ *
+ * The second segment (`schedules`) may have capital letters, as the client in Go
+ * writes it: `/v2/Schedules/…`.
  */
 import { isIdentifier, type MessagingApi, type MessagingLimits } from "../../messaging/mod.ts";
 import { messagingMethodNotAllowed, noSuchMessagingPath, pathNameMissing } from "../errors.ts";
@@ -104,13 +107,13 @@ export interface FoundRoute {
 }
 
 export class MessagingRoutes {
-  /** By the second segment of their path: `publish` of `/v2/publish`. */
+  /** By the second segment of their path in lower case: `publish` of `/v2/publish`. */
   readonly #bySegment = new Map<string, CompiledRoute[]>();
 
   constructor(routes: readonly MessagingRoute[]) {
     for (const route of routes) {
       const compiled = compile(route);
-      const key = compiled.segments[1] ?? "";
+      const key = compiled.segments[RESOURCE]?.toLowerCase() ?? "";
       const sameSegment = this.#bySegment.get(key);
       if (sameSegment === undefined) this.#bySegment.set(key, [compiled]);
       else sameSegment.push(compiled);
@@ -162,11 +165,14 @@ export class MessagingRoutes {
     const start = path.indexOf("/", 1) + 1;
     if (start === 0) return NO_ROWS;
     const end = path.indexOf("/", start);
-    return this.#bySegment.get(path.slice(start, end < 0 ? path.length : end)) ?? NO_ROWS;
+    const segment = path.slice(start, end < 0 ? path.length : end);
+    return this.#bySegment.get(segment) ?? this.#bySegment.get(segment.toLowerCase()) ?? NO_ROWS;
   }
 }
 
 const NO_ROWS: readonly CompiledRoute[] = [];
+/** The place of the segment that `#rowsOf` has compared. */
+const RESOURCE = 1;
 
 function compile(route: MessagingRoute): CompiledRoute {
   const segments = route.template.slice(1).split("/");
@@ -187,12 +193,13 @@ function match(
 ): { readonly names: readonly string[]; readonly rest: string } | undefined {
   const names: string[] = [];
   let start = 1;
-  for (const segment of segments) {
+  for (const [place, segment] of segments.entries()) {
     if (start > path.length) return undefined;
     const slash = path.indexOf("/", start);
     const end = slash < 0 ? path.length : slash;
     if (segment !== "") {
-      if (end - start !== segment.length || !path.startsWith(segment, start)) return undefined;
+      if (end - start !== segment.length) return undefined;
+      if (place !== RESOURCE && !path.startsWith(segment, start)) return undefined;
     } else names.push(path.slice(start, end));
     start = end + 1;
   }

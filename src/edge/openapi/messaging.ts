@@ -237,6 +237,7 @@ const descriptions: Readonly<Record<MessagingOperationId, Described>> = {
   },
   getSigningKeys: { done: named("SigningKeys") },
   rotateSigningKeys: { done: named("SigningKeys") },
+  getReadiness: { done: object({ ready: { type: "boolean" } }) },
   startRun: {
     parameters: [...messageHeaders, runIdHeader],
     body: message,

@@ -1,12 +1,14 @@
 /**
  * A hosted store as a source, over its HTTP interface: keys by SCAN, values by
- * DUMP, or with the commands of their types if it has no DUMP.
+ * DUMP, or with the commands of their types if it has no DUMP. A position names
+ * the process that returned its cursor, if INFO names one: see `redis/source.ts`.
  */
 import type { Bytes } from "../../kernel/bytes.ts";
 import type { Clock } from "../../kernel/clock.ts";
 import type { AreaClient } from "../area-client.ts";
 import { ReplyError, type RespReply } from "../redis/replies.ts";
 import {
+  runIdOf,
   type SourceBatch,
   type SourceEntry,
   type SourceLibraries,
@@ -27,6 +29,7 @@ export class HostedSource implements StoreSource {
   readonly #reader: ValueReader;
   #hasDump = true;
   #hasPexpiretime = true;
+  #runId = "";
 
   constructor(client: AreaClient, clock: Clock) {
     this.name = client.base;
@@ -43,7 +46,9 @@ export class HostedSource implements StoreSource {
     // Missing read rights are reported first.
     await this.#calls.call(["SCAN", "0", "COUNT", "1"]);
     // A service reports an unsupported command also for a missing key.
-    const [size, dump, moment] = await this.#calls.send([["DBSIZE"], ["DUMP", ""], ["PEXPIRETIME", ""]]);
+    const questions = [["DBSIZE"], ["DUMP", ""], ["PEXPIRETIME", ""], ["INFO", "server"]];
+    const [size, dump, moment, facts] = await this.#calls.send(questions);
+    this.#runId = runIdOf(facts);
     this.#hasDump = !(dump instanceof ReplyError);
     this.#hasPexpiretime = !(moment instanceof ReplyError);
     const remarks = this.#hasDump ? [] : ["it has no DUMP: values are read with the commands of their types"];
@@ -56,15 +61,19 @@ export class HostedSource implements StoreSource {
     return { codes: listOf(reply).flatMap(codeOf) };
   }
 
+  continuesAt(position: string): boolean {
+    return position.startsWith(`${this.#runId} `);
+  }
+
   async *batches(from: string | undefined): AsyncIterable<SourceBatch> {
-    let cursor = from ?? "0";
+    let cursor = from?.slice(this.#runId.length + 1) ?? "0";
     do {
       const [next, page] = listOf(await this.#calls.call(["SCAN", cursor, "COUNT", `${PAGE_KEYS}`]));
       if (typeof next !== "string" || !Array.isArray(page))
         throw sourceRefusal(this.name, "its reply to SCAN is not a page");
       const keys = page.filter((key) => typeof key === "string");
       cursor = next;
-      yield { entries: await this.#read(keys), position: cursor };
+      yield { entries: await this.#read(keys), position: `${this.#runId} ${cursor}` };
     } while (cursor !== "0");
   }
 

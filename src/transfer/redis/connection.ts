@@ -1,6 +1,6 @@
 /**
  * A client connection to a Redis server, for reading an imported store. Commands
- * are sent in batches, one batch at a time.
+ * are sent in batches; the next batch may be sent before the replies to the last one.
  */
 import { connect as connectPlain, isIP, type Socket } from "node:net";
 import { connect as connectEncrypted } from "node:tls";
@@ -62,7 +62,8 @@ export class RedisConnection {
   readonly #clock: Clock;
   readonly #socket: Socket;
   readonly #reader = new ReplyReader();
-  #waiting: { readonly count: number; readonly replies: RespReply[]; readonly done: Settle } | undefined;
+  /** In the order of their replies. */
+  readonly #waiting: Waiting[] = [];
   #fault: Error | undefined;
   #cancelSilence: () => void = () => {};
 
@@ -78,10 +79,9 @@ export class RedisConnection {
   /** The replies, in order; an error is a value. Rejects with a `StartRefusal` if the connection fails. */
   async send(commands: readonly (readonly Bytes[])[]): Promise<readonly RespReply[]> {
     if (commands.length === 0) return [];
-    if (this.#waiting !== undefined) throw new Error("one batch at a time");
-    const done = Promise.withResolvers<readonly RespReply[]>();
     if (this.#fault !== undefined) throw this.#refusal(this.#fault);
-    this.#waiting = { count: commands.length, replies: [], done };
+    const done = Promise.withResolvers<readonly RespReply[]>();
+    this.#waiting.push({ count: commands.length, replies: [], done });
     this.#socket.write(printCommands(commands));
     this.#listen();
     return done.promise;
@@ -100,24 +100,29 @@ export class RedisConnection {
   }
 
   #take(chunk: Buffer): void {
-    const waiting = this.#waiting;
-    if (waiting === undefined) return;
+    if (this.#waiting.length === 0) return;
     this.#listen();
     try {
       this.#reader.feed(chunk);
-      while (waiting.replies.length < waiting.count) {
-        const reply = this.#reader.next();
-        if (reply === undefined) return;
-        waiting.replies.push(reply);
-      }
+      this.#readReplies();
     } catch (fault) {
       if (!(fault instanceof WrongReply)) throw fault;
       this.#end(fault);
       return;
     }
-    this.#cancelSilence();
-    this.#waiting = undefined;
-    waiting.done.resolve(waiting.replies);
+    if (this.#waiting.length === 0) this.#cancelSilence();
+  }
+
+  #readReplies(): void {
+    for (let first = this.#waiting[0]; first !== undefined; first = this.#waiting[0]) {
+      while (first.replies.length < first.count) {
+        const reply = this.#reader.next();
+        if (reply === undefined) return;
+        first.replies.push(reply);
+      }
+      this.#waiting.shift();
+      first.done.resolve(first.replies);
+    }
   }
 
   #listen(): void {
@@ -130,9 +135,7 @@ export class RedisConnection {
     this.#fault ??= fault;
     this.#cancelSilence();
     this.#socket.destroy();
-    const waiting = this.#waiting;
-    this.#waiting = undefined;
-    waiting?.done.reject(this.#refusal(this.#fault));
+    for (const { done } of this.#waiting.splice(0)) done.reject(this.#refusal(this.#fault));
   }
 
   #refusal(cause: Error): StartRefusal {
@@ -141,9 +144,10 @@ export class RedisConnection {
   }
 }
 
-interface Settle {
-  readonly resolve: (replies: readonly RespReply[]) => void;
-  readonly reject: (fault: unknown) => void;
+interface Waiting {
+  readonly count: number;
+  readonly replies: RespReply[];
+  readonly done: PromiseWithResolvers<readonly RespReply[]>;
 }
 
 /** Connects, logs in and chooses the database. Rejects with a `StartRefusal`. */

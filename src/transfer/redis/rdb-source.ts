@@ -92,6 +92,11 @@ export class RdbSource implements StoreSource {
     return { codes: this.#codes };
   }
 
+  /** The identity has the size and the time of the file. */
+  continuesAt(): boolean {
+    return true;
+  }
+
   async *batches(from: string | undefined): AsyncIterable<SourceBatch> {
     // larder wrote this text itself, beside the identity of the source.
     const position = from === undefined ? undefined : (parseJsonText(from) as Position);

@@ -2,6 +2,12 @@
  * A running Redis server as a source: its keys by SCAN, their values by DUMP. A
  * key that changes meanwhile has its value at the time of reading; a key that is
  * created during SCAN may be missed.
+ *
+ * (1) Requests overlap: the next page of SCAN is asked for with the values of this
+ *     one, of which CALLS_MAX requests are on their way.
+ * (2) A cursor is only valid in the process that returned it: it depends on the seed
+ *     of its hash function. A position names the process (`run_id`), and another one
+ *     is read from the beginning.
  */
 import type { Bytes } from "../../kernel/bytes.ts";
 import type { Clock } from "../../kernel/clock.ts";
@@ -11,6 +17,7 @@ import { readSearchIndex, SEARCH_TYPE } from "../store/search-index.ts";
 import {
   BATCH_BYTES,
   BATCH_KEYS,
+  runIdOf,
   type SourceBatch,
   type SourceEntry,
   type SourceLibraries,
@@ -24,7 +31,9 @@ import { ReplyError, type RespReply } from "./replies.ts";
 /** The type byte of a module's value in a dump. */
 const MODULE_VALUE = 7;
 /** Values per request; a batch of large values is cut when it is long enough. */
-const DUMPS_PER_CALL = 50;
+const DUMPS_PER_CALL = 100;
+/** Requests for values whose replies have not all arrived. */
+const CALLS_MAX = 2;
 
 export class RedisSource implements StoreSource {
   readonly name: string;
@@ -33,6 +42,7 @@ export class RedisSource implements StoreSource {
   #connection: RedisConnection | undefined;
   /** Redis 7 and later return the expiry time of a key; earlier versions only its TTL. */
   #hasPexpiretime = true;
+  #runId = "";
 
   constructor(address: RedisAddress, clock: Clock) {
     this.name = printRedisAddress(address);
@@ -48,8 +58,9 @@ export class RedisSource implements StoreSource {
     this.#connection = await openRedis(this.#address, this.#clock);
     // Missing read rights are reported first.
     await this.#redis.call(["SCAN", "0", "COUNT", "1"]);
-    const [size, moment] = await this.#redis.send([["DBSIZE"], ["PEXPIRETIME", ""]]);
+    const [size, moment, facts] = await this.#redis.send([["DBSIZE"], ["PEXPIRETIME", ""], ["INFO", "server"]]);
     this.#hasPexpiretime = !(moment instanceof ReplyError);
+    this.#runId = runIdOf(facts);
     return { keyCount: typeof size === "number" ? size : undefined, remarks: [] };
   }
 
@@ -64,33 +75,57 @@ export class RedisSource implements StoreSource {
     }
   }
 
+  /** keeps (2) */
+  continuesAt(position: string): boolean {
+    return this.#runId !== "" && position.startsWith(`${this.#runId} `);
+  }
+
   async *batches(from: string | undefined): AsyncIterable<SourceBatch> {
-    let cursor = from ?? "0";
+    let cursor = from?.slice(this.#runId.length + 1) ?? "0";
+    let page = this.#page(cursor);
     do {
-      const reply = await this.#redis.call(["SCAN", cursor, "COUNT", `${BATCH_KEYS}`]);
-      const [next, keys] = Array.isArray(reply) ? (reply as readonly RespReply[]) : [];
-      if (typeof next !== "string" || !Array.isArray(keys))
-        throw sourceRefusal(this.name, "its reply to SCAN is not a page");
+      const { next, keys } = await page;
+      // keeps (1)
+      if (next !== "0") page = expected(this.#page(next));
       let batch: SourceEntry[] = [];
       let bytes = 0;
-      for (let at = 0; at < keys.length; at += DUMPS_PER_CALL) {
-        for (const entry of await this.#read(keys.slice(at, at + DUMPS_PER_CALL).filter(isBytes))) {
-          batch.push(entry);
-          bytes += entry.value.kind === "dump" ? entry.value.payload.length : 0;
-        }
+      for await (const entries of this.#values(keys)) {
+        batch.push(...entries);
+        for (const { value } of entries) bytes += value.kind === "dump" ? value.payload.length : 0;
         if (bytes < BATCH_BYTES) continue;
         // After an interruption, a cut page is read again completely.
-        yield { entries: batch, position: cursor };
+        yield { entries: batch, position: `${this.#runId} ${cursor}` };
         batch = [];
         bytes = 0;
       }
       cursor = next;
-      yield { entries: batch, position: cursor };
+      yield { entries: batch, position: `${this.#runId} ${cursor}` };
     } while (cursor !== "0");
   }
 
   async close(): Promise<void> {
     this.#connection?.close();
+  }
+
+  async #page(cursor: Bytes): Promise<{ readonly next: Bytes; readonly keys: readonly Bytes[] }> {
+    const reply = await this.#redis.call(["SCAN", cursor, "COUNT", `${BATCH_KEYS}`]);
+    const [next, keys] = Array.isArray(reply) ? (reply as readonly RespReply[]) : [];
+    if (typeof next !== "string" || !Array.isArray(keys))
+      throw sourceRefusal(this.name, "its reply to SCAN is not a page");
+    return { next, keys: keys.filter(isBytes) };
+  }
+
+  /** The keys of a page that still exist, with their values, in order. keeps (1) */
+  async *#values(keys: readonly Bytes[]): AsyncIterable<readonly SourceEntry[]> {
+    const calls: Promise<readonly SourceEntry[]>[] = [];
+    let at = 0;
+    for (;;) {
+      for (; at < keys.length && calls.length < CALLS_MAX; at += DUMPS_PER_CALL)
+        calls.push(expected(this.#read(keys.slice(at, at + DUMPS_PER_CALL))));
+      const call = calls.shift();
+      if (call === undefined) return;
+      yield await call;
+    }
   }
 
   /** The keys that still exist, with their values. */
@@ -138,6 +173,12 @@ export class RedisSource implements StoreSource {
     if (this.#connection === undefined) throw new Error("The source is not open yet");
     return this.#connection;
   }
+}
+
+/** A promise that is awaited later, and whose failure until then is not unhandled. */
+function expected<Result>(promise: Promise<Result>): Promise<Result> {
+  promise.catch(() => {});
+  return promise;
 }
 
 function isBytes(reply: RespReply): reply is Bytes {

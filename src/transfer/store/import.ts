@@ -22,8 +22,8 @@ import { isAddress, readSourceAddress, SOURCE_TOKEN } from "../source-address.ts
 import { openTarget, type Target } from "../target.ts";
 import { StoreCalls } from "./calls.ts";
 import { type Outcome, StoreSink } from "./sink.ts";
-import type { StoreSource } from "./source.ts";
-import { StoreStateFile } from "./state.ts";
+import type { SourceBatch, StoreSource } from "./source.ts";
+import { type StoreState, StoreStateFile } from "./state.ts";
 
 /** How many refused or different keys are named. */
 const TROUBLES_SHOWN_MAX = 20;
@@ -96,23 +96,24 @@ async function run(call: CommandCall, { source, target, keyCount }: Both): Promi
   });
   const state = new StoreStateFile(target.directory, systemClock);
   const subject = { source: source.identity, database };
-  const before = options.has("resume") ? state.read(subject) : undefined;
+  const before = options.has("resume") ? positionBefore(state.read(subject), { source, print }) : undefined;
   if (before !== undefined) sink.countBefore(before.counts);
 
   const libraries = await source.readLibraries();
   if (libraries.remark !== undefined) print(`${source.name}: ${libraries.remark}`);
   const functions = await sink.storeLibraries(libraries.codes);
-  const progress = progressOf(call.run, { unit: "keys" });
+  const progress = progressOf(call.run, { unit: "keys", tellsTimeLeft: true });
   progress.expect(keyCount, sumOf(sink.counts));
   try {
-    for await (const { entries, position } of source.batches(before?.position)) {
+    await storeBatches(source.batches(before?.position), async ({ entries, position }) => {
       await sink.store(entries);
       progress.add(entries.length);
-      await state.note({ ...subject, position, counts: sink.counts });
-    }
+      await state.note({ ...subject, position, counts: new Map(sink.counts) });
+    });
   } catch (fault) {
     progress.end();
     if (!(fault instanceof StartRefusal) || (sumOf(sink.counts) === 0 && !sink.hasWritten)) throw fault;
+    await state.flush();
     const way = state.isKept ? "with --resume to continue" : "again";
     throw new StartRefusal(`${fault.message}\nThe stored keys stay; run the same command ${way}`, fault.exitCode, {
       cause: fault,
@@ -132,11 +133,39 @@ async function run(call: CommandCall, { source, target, keyCount }: Both): Promi
   return isRight ? 0 : 1;
 }
 
+/** Undefined: the position is no longer one of the source. */
+function positionBefore(
+  state: StoreState,
+  { source, print }: { source: StoreSource; print: CommandCall["print"] },
+): StoreState | undefined {
+  if (source.continuesAt(state.position)) return state;
+  print(`${source.name}: it has started again since the interruption, so all keys are read again`);
+  return undefined;
+}
+
+/** Stores each batch while the source reads the next one. Rejects when nothing is under way any more. */
+async function storeBatches(
+  batches: AsyncIterable<SourceBatch>,
+  store: (batch: SourceBatch) => Promise<void>,
+): Promise<void> {
+  let storing = Promise.resolve();
+  try {
+    for await (const batch of batches) {
+      await storing;
+      storing = store(batch);
+      // Its failure is reported after the source has read the next batch.
+      storing.catch(() => {});
+    }
+  } finally {
+    await storing;
+  }
+}
+
 /** One line for each outcome with keys. */
 const meanings: Readonly<Record<Outcome, string>> = {
   stored: "stored, and compared with what was read: type, content and expiry agree",
-  same: "already existed with the same content",
-  kept: "already existed with other content and were left unchanged (--replace overwrites them)",
+  same: "already existed with the same content and expiry",
+  kept: "already existed with another content or expiry and were left unchanged (--replace overwrites them)",
   expired: "had expired",
   refused: "could not be stored",
   different: "were stored but read back differently: another client changed them, or larder has a bug",

@@ -4,10 +4,10 @@
  *
  *     RESTORE, or JSON.SET for documents    in requests as large as the server accepts
  *     SEARCH.CREATE for search indexes      and SEARCH.ALIASADD for their aliases
- *     DUMP and PEXPIRETIME, or JSON.GET     of every key of the batch; contents are compared, not encodings
+ *     DUMP and PEXPIRETIME, or JSON.GET     of every key, after its RESTORE; contents are compared, not encodings
  *
  * (1) An existing key is left unchanged unless everything is to be replaced. It
- *     counts as the same if its content is, so an import may be repeated.
+ *     counts as the same if its content and its expiry are, so an import may be repeated.
  * (2) Every entry is counted once, by its outcome.
  * (3) An error that would fail every key (no memory, no rights) ends the import.
  */
@@ -41,6 +41,10 @@ export interface StoreSinkOptions {
 /** Errors with another beginning are not about one value: no memory, no rights, no disk. */
 const VALUE_ERROR = /^ERR (?!max )/;
 const EXISTS = "BUSYKEY";
+/** RESTORE, DUMP, PEXPIRETIME. */
+const COMMANDS_PER_DUMP = 3;
+/** A source that reports only how long a key has left is inexact by the time that its reply takes. */
+const SAME_EXPIRY_MS_MAX = 1_000;
 /** Room for the frame of a request, and for differences in counting. */
 const REQUEST_ROOM_BYTES = 1_024;
 
@@ -101,44 +105,38 @@ export class StoreSink {
   }
 
   async #storeDumps(entries: readonly DumpEntry[]): Promise<void> {
-    const { calls, replaces } = this.#options;
+    const { calls, clock, replaces } = this.#options;
     const commands = entries.map(({ key, atMs, payload }) => [
-      "RESTORE",
-      key,
-      `${atMs ?? 0}`,
-      payload.latin1Slice(),
-      ...(atMs === undefined ? [] : ["ABSTTL"]),
-      ...(replaces ? ["REPLACE"] : []),
+      [
+        "RESTORE",
+        key,
+        `${atMs ?? 0}`,
+        payload.latin1Slice(),
+        ...(atMs === undefined ? [] : ["ABSTTL"]),
+        ...(replaces ? ["REPLACE"] : []),
+      ],
+      ["DUMP", key],
+      ["PEXPIRETIME", key],
     ]);
     for (const { from, to } of this.#requests(entries, commands)) {
-      const replies = await calls.pipeline(commands.slice(from, to));
-      const written: Written<DumpEntry>[] = [];
-      for (const [index, reply] of replies.entries()) {
-        const entry = entries[from + index];
-        if (entry !== undefined) this.#note(written, entry, reply);
+      const replies = await calls.pipeline(commands.slice(from, to).flat());
+      const nowMs = clock.nowMs();
+      for (const [index, entry] of entries.slice(from, to).entries()) {
+        const first = COMMANDS_PER_DUMP * index;
+        const [reply = null, dump = null, atMs] = replies.slice(first, first + COMMANDS_PER_DUMP);
+        const isNew = this.#hasStored(entry, reply);
+        if (isNew !== undefined) this.#compareDump(entry, { isNew, dump, atMs, nowMs });
       }
-      await this.#compareDumps(written);
     }
   }
 
-  async #compareDumps(written: readonly Written<DumpEntry>[]): Promise<void> {
-    const { calls, clock } = this.#options;
-    const replies = await calls.pipeline(
-      written.flatMap(({ entry: { key } }) => [
-        ["DUMP", key],
-        ["PEXPIRETIME", key],
-      ]),
-    );
-    const nowMs = clock.nowMs();
-    for (const [index, { entry, isNew }] of written.entries()) {
-      const dump = replies[2 * index];
-      const { payload } = entry;
-      const isSame =
-        typeof dump === "string" && isTrue(() => haveSameContent(payload, Buffer.from(dump, "latin1"), nowMs));
-      const isThere = dump !== null;
-      const isOver = hasExpired(entry, nowMs) || (!isThere && isTrue(() => isExpiredHash(payload, nowMs)));
-      this.#compared(entry, { isNew, isSame, isThere, isOver, atMs: replies[2 * index + 1] });
-    }
+  #compareDump(entry: DumpEntry, { isNew, dump, atMs, nowMs }: ReadBack): void {
+    const { payload } = entry;
+    const isSame =
+      typeof dump === "string" && isTrue(() => haveSameContent(payload, Buffer.from(dump, "latin1"), nowMs));
+    const isThere = dump !== null;
+    const isOver = hasExpired(entry, nowMs) || (!isThere && isTrue(() => isExpiredHash(payload, nowMs)));
+    this.#compared(entry, { isNew, isSame, isThere, isOver, atMs });
   }
 
   async #storeDocuments(entries: readonly DocumentEntry[]): Promise<void> {
@@ -159,7 +157,8 @@ export class StoreSink {
       ];
       if (!this.#fits(entry, commands)) continue;
       const error = await calls.transaction(commands);
-      this.#note(written, entry, error === undefined ? "OK" : new ReplyError(error));
+      const isNew = this.#hasStored(entry, error === undefined ? "OK" : new ReplyError(error));
+      if (isNew !== undefined) written.push({ entry, isNew });
     }
     await this.#compareDocuments(written);
   }
@@ -206,20 +205,22 @@ export class StoreSink {
     else this.#trouble("different", key, "the index differs from the source");
   }
 
-  /** Handles the reply to RESTORE or JSON.SET of an entry. */
-  #note<Entry extends DumpEntry | DocumentEntry>(written: Written<Entry>[], entry: Entry, reply: RespReply): void {
+  /** Handles the reply to RESTORE or JSON.SET of an entry. False: the key exists; undefined: it is refused. */
+  #hasStored(entry: DumpEntry | DocumentEntry, reply: RespReply): boolean | undefined {
     if (!(reply instanceof ReplyError)) {
       this.#hasWritten = true;
-      written.push({ entry, isNew: true });
-    } else if (reply.text.startsWith(EXISTS)) written.push({ entry, isNew: false });
-    else if (VALUE_ERROR.test(reply.text)) this.#trouble("refused", entry.key, reply.text);
-    else throw new StartRefusal(`${this.#options.calls.base}: ${reply.text}`); // keeps (3)
+      return true;
+    }
+    if (reply.text.startsWith(EXISTS)) return false;
+    if (!VALUE_ERROR.test(reply.text)) throw new StartRefusal(`${this.#options.calls.base}: ${reply.text}`); // keeps (3)
+    this.#trouble("refused", entry.key, reply.text);
+    return undefined;
   }
 
   /** keeps (2) */
   #compared(entry: DumpEntry | DocumentEntry, found: Found): void {
     const { isNew, isSame, isThere, isOver, atMs } = found;
-    if (!isNew) this.#count(isSame ? "same" : "kept");
+    if (!isNew) this.#count(isSame && hasSameExpiry(entry, atMs) ? "same" : "kept");
     else if (!isThere && isOver) this.#count("expired");
     else if (!isSame) this.#trouble("different", entry.key, "the stored value differs from the source");
     else if (!isOver && atMs !== (entry.atMs ?? -1))
@@ -227,15 +228,15 @@ export class StoreSink {
     else this.#count("stored");
   }
 
-  /** Splits commands into requests that are not too large; refuses a command that is too large alone. */
-  #requests(entries: readonly DumpEntry[], commands: readonly (readonly Bytes[])[]): readonly Range[] {
+  /** Splits the commands of keys into requests that are not too large; refuses a key that is too large alone. */
+  #requests(entries: readonly DumpEntry[], commands: readonly (readonly (readonly Bytes[])[])[]): readonly Range[] {
     const ranges: Range[] = [];
     let from = 0;
     let bytes = 0;
-    for (const [index, words] of commands.entries()) {
+    for (const [index, commandsOfKey] of commands.entries()) {
       const entry = entries[index] as DumpEntry;
-      const fits = this.#fits(entry, [words]);
-      const commandBytes = printedBytes(words);
+      const fits = this.#fits(entry, commandsOfKey);
+      const commandBytes = bytesOf(commandsOfKey);
       if (!fits || bytes + commandBytes > this.#requestBytesMax) {
         if (index > from) ranges.push({ from, to: index });
         from = fits ? index : index + 1;
@@ -248,7 +249,7 @@ export class StoreSink {
   }
 
   #fits(entry: DumpEntry | DocumentEntry, commands: readonly (readonly Bytes[])[]): boolean {
-    const byteCount = commands.reduce((sum, words) => sum + printedBytes(words), 0);
+    const byteCount = bytesOf(commands);
     if (byteCount <= this.#requestBytesMax) return true;
     const { requestBytesMax } = this.#options;
     const reason = `it takes ${byteCount} bytes, but a request to this larder may have at most ${requestBytesMax}: set a larger --max-request-size for it and for this command, or stop it during the import`;
@@ -297,9 +298,26 @@ interface Found {
   readonly atMs: RespReply | undefined;
 }
 
+interface ReadBack {
+  readonly isNew: boolean;
+  readonly dump: RespReply;
+  readonly atMs: RespReply | undefined;
+  readonly nowMs: number;
+}
+
 interface Range {
   readonly from: number;
   readonly to: number;
+}
+
+function bytesOf(commands: readonly (readonly Bytes[])[]): number {
+  return commands.reduce((sum, words) => sum + printedBytes(words), 0);
+}
+
+function hasSameExpiry(entry: DumpEntry | DocumentEntry, atMs: RespReply | undefined): boolean {
+  const expected = entry.atMs ?? -1;
+  if (atMs === expected) return true;
+  return typeof atMs === "number" && atMs > 0 && expected > 0 && Math.abs(atMs - expected) <= SAME_EXPIRY_MS_MAX;
 }
 
 function hasExpired({ atMs }: DumpEntry | DocumentEntry, nowMs: number): boolean {

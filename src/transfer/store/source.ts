@@ -40,6 +40,8 @@ export interface StoreSource {
   /** The number of keys, if known. Rejects with a `StartRefusal` if nothing can be read. */
   open(): Promise<{ readonly keyCount: number | undefined; readonly remarks: readonly string[] }>;
   readLibraries(): Promise<SourceLibraries>;
+  /** Whether a position of an earlier import is still one of this source; otherwise all keys are read again. */
+  continuesAt(position: string): boolean;
   /** All keys, or those after a position. A key may come twice. Fails with a `StartRefusal`. */
   batches(from: string | undefined): AsyncIterable<SourceBatch>;
   close(): Promise<void>;
@@ -49,6 +51,11 @@ export interface StoreSource {
 export const BATCH_KEYS = 500;
 /** A batch ends when its values have this length together. */
 export const BATCH_BYTES = 4 * 1024 * 1024;
+
+/** The process that answered, in its reply to INFO server; empty if it does not say. */
+export function runIdOf(info: unknown): string {
+  return (typeof info === "string" ? /^run_id:(\w+)/m.exec(info)?.[1] : undefined) ?? "";
+}
 
 /** A refusal about the source. */
 export function sourceRefusal(name: string, reason: string, cause?: unknown): StartRefusal {

@@ -7,6 +7,9 @@
  *
  * Keys after the position are read again; keys that were already stored count as
  * the same.
+ *
+ * (1) A position is stored SYNC_MS after it was reached: then its keys are on the disk,
+ *     because a server syncs its journal each second (`--fsync everysec`).
  */
 import { mkdirSync, readFileSync, rmSync } from "node:fs";
 import { dirname, join } from "node:path";
@@ -25,14 +28,16 @@ export interface StoreState {
   readonly counts: ReadonlyMap<Outcome, number>;
 }
 
-const KEEP_PAUSE_MS = 1_000;
+const SYNC_MS = 2_000;
 const FILE_MODE = 0o600;
 const DIRECTORY_MODE = 0o700;
 
 export class StoreStateFile {
   readonly #path: string;
   readonly #clock: Clock;
-  #storedAtMs: number | undefined;
+  /** The position that is stored next, and since when. */
+  #next: { readonly state: StoreState; readonly sinceMs: number } | undefined;
+  #latest: StoreState | undefined;
   #isKept = false;
 
   constructor(dataDirectory: string, clock: Clock) {
@@ -64,11 +69,23 @@ export class StoreStateFile {
     );
   }
 
-  /** Stores the progress, at most once a second. */
+  /** Takes the progress, and stores it when its keys are certainly synced. keeps (1) */
   async note(state: StoreState): Promise<void> {
     const nowMs = this.#clock.monotonicMs();
-    if (this.#storedAtMs !== undefined && nowMs - this.#storedAtMs < KEEP_PAUSE_MS) return;
-    this.#storedAtMs = nowMs;
+    this.#latest = state;
+    this.#next ??= { state, sinceMs: nowMs };
+    if (nowMs - this.#next.sinceMs < SYNC_MS) return;
+    const due = this.#next.state;
+    this.#next = { state, sinceMs: nowMs };
+    await this.#write(due);
+  }
+
+  /** Stores the last progress now: the import ends, and no failure of the machine is in sight. */
+  async flush(): Promise<void> {
+    if (this.#latest !== undefined) await this.#write(this.#latest);
+  }
+
+  async #write(state: StoreState): Promise<void> {
     mkdirSync(dirname(this.#path), { recursive: true, mode: DIRECTORY_MODE });
     const text = JSON.stringify({ ...state, counts: Object.fromEntries(state.counts) });
     await writeFileDurably(this.#path, `${text}\n`, { mode: FILE_MODE });

@@ -10,6 +10,7 @@ import { logRoutes } from "./logs.ts";
 import { messageRoutes } from "./messages.ts";
 import { publishRoutes } from "./publish.ts";
 import { queueRoutes } from "./queues.ts";
+import { readinessRoutes } from "./readiness.ts";
 import { scheduleRoutes } from "./schedules.ts";
 import { signingKeyRoutes } from "./signing-keys.ts";
 import { workflowRoutes } from "./workflows.ts";
@@ -24,6 +25,7 @@ export const messagingRoutes = [
   ...flowControlRoutes,
   ...logRoutes,
   ...signingKeyRoutes,
+  ...readinessRoutes,
   ...workflowRoutes,
 ];
 
