@@ -10,9 +10,8 @@ import { Button } from "./parts/button.tsx";
 import { ErrorBox, Loading } from "./parts/states.tsx";
 import { setTheme, type Theme, theme } from "./parts/theme.ts";
 import { Toasts } from "./parts/toast.tsx";
+import { BASE } from "./places.ts";
 import { chooseTenant, chosenTenant } from "./tenant.ts";
-
-export const BASE = "/console";
 
 export function App() {
   if (sessionError.value !== undefined && session.value === undefined) return <ErrorBox error={sessionError.value} />;

@@ -1,13 +1,12 @@
 /** One record: its parts as JSON, to look at, change or delete; a new one has an empty id. */
 import { useState } from "preact/hooks";
 import { textOf, useLoad } from "../../api/load.ts";
-import { BASE } from "../../app.tsx";
 import { Action } from "../../parts/action.tsx";
 import { Button } from "../../parts/button.tsx";
 import { Dialog } from "../../parts/dialog.tsx";
 import { Editor } from "../../parts/editor.tsx";
 import { ErrorBox, Loading } from "../../parts/states.tsx";
-import { ALL_PARTS, callIndex, type VectorRecord } from "./api.ts";
+import { ALL_PARTS, callIndex, indexPage, type VectorRecord } from "./api.ts";
 
 export interface EditRecordProps {
   readonly index: string;
@@ -43,7 +42,7 @@ export function EditRecord({ index, namespace, id, onClose, onChanged }: EditRec
       setFailure(textOf(problem));
     }
   };
-  const like = `${BASE}/vector/${encodeURIComponent(index)}/query?${new URLSearchParams({ namespace, like: id })}`;
+  const like = indexPage(index, "query", { namespace, like: id });
   return (
     <Dialog
       title={id === "" ? "New record" : <bdi>{id}</bdi>}

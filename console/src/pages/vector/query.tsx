@@ -2,7 +2,6 @@
 import { useState } from "preact/hooks";
 import { useLocation } from "preact-iso";
 import { textOf, useLoad } from "../../api/load.ts";
-import { BASE } from "../../app.tsx";
 import { Button } from "../../parts/button.tsx";
 import { Field } from "../../parts/field.tsx";
 import { durationText } from "../../parts/format.ts";
@@ -10,7 +9,7 @@ import { Card, PageHead } from "../../parts/page.tsx";
 import { Empty, ErrorBox } from "../../parts/states.tsx";
 import { Table } from "../../parts/table.tsx";
 import type { PageProps } from "../pages.ts";
-import { callIndex, infoOf, namespaceText, type VectorRecord } from "./api.ts";
+import { callIndex, indexPage, infoOf, namespaceText, type VectorRecord } from "./api.ts";
 import { shortJson } from "./records.tsx";
 
 interface Answer {
@@ -97,9 +96,7 @@ export default function Query({ params: { tenant = "" } }: PageProps) {
           label="Hits"
           rows={answer.hits}
           keyOf={({ id }) => id}
-          hrefOf={({ id }) =>
-            `${BASE}/vector/${encodeURIComponent(tenant)}/records?${new URLSearchParams({ namespace, id })}`
-          }
+          hrefOf={({ id }) => indexPage(tenant, "records", { namespace, id })}
           columns={[
             { title: "Id", width: "minmax(6rem, 1fr)", cell: ({ id }) => <bdi>{id}</bdi> },
             { title: "Score", width: "7rem", align: "right", cell: ({ score }) => score?.toFixed(5) },
