@@ -1,7 +1,6 @@
 /** The records of a namespace in the order of their insertion, and one of them. */
 import { useState } from "preact/hooks";
 import { useLocation } from "preact-iso";
-import { useLoad } from "../../api/load.ts";
 import { type PageOf, usePages } from "../../api/pages.ts";
 import { Action } from "../../parts/action.tsx";
 import { Button } from "../../parts/button.tsx";
@@ -10,8 +9,9 @@ import { PageHead } from "../../parts/page.tsx";
 import { Empty, ErrorBox, Loading } from "../../parts/states.tsx";
 import { Table } from "../../parts/table.tsx";
 import type { PageProps } from "../pages.ts";
-import { callIndex, indexPage, infoOf, namespaceText, type VectorRecord } from "./api.ts";
+import { callIndex, indexPage, namespaceText, type VectorRecord } from "./api.ts";
 import { EditRecord } from "./edit-record.tsx";
+import { NamespaceField } from "./namespace-field.tsx";
 
 const PAGE = 100;
 
@@ -20,7 +20,6 @@ const keyOf = ({ id }: VectorRecord): string => id;
 export default function Records({ params: { tenant = "" } }: PageProps) {
   const { query, route, path } = useLocation();
   const { namespace = "", id } = query;
-  const { value: info } = useLoad((signal) => infoOf(tenant, signal), [tenant]);
   const { rows, error, isLoading, onEnd, reload } = usePages<VectorRecord>(
     (cursor, signal) => loadPage(tenant, namespace, { cursor, signal }),
     [tenant, namespace],
@@ -45,19 +44,11 @@ export default function Records({ params: { tenant = "" } }: PageProps) {
         }
       />
       <div class="filters">
-        <label>
-          Namespace{" "}
-          <select
-            value={namespace}
-            onChange={({ currentTarget }) => show({ namespace: currentTarget.value, id: undefined })}
-          >
-            {Object.keys(info?.namespaces ?? { [namespace]: {} }).map((name) => (
-              <option key={name} value={name}>
-                {namespaceText(name)}
-              </option>
-            ))}
-          </select>
-        </label>
+        <NamespaceField
+          index={tenant}
+          value={namespace}
+          onChange={(next) => show({ namespace: next, id: undefined })}
+        />
         <form
           onSubmit={(event) => {
             event.preventDefault();
