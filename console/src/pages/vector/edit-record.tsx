@@ -18,6 +18,11 @@ export interface EditRecordProps {
 
 const NEW_RECORD = { id: "", vector: [], metadata: {} };
 
+/** A record with neither has its text as `data`, of which the model of the index makes the vector. */
+function hasVector(record: unknown): boolean {
+  return typeof record !== "object" || record === null || "vector" in record || "sparseVector" in record;
+}
+
 export function EditRecord({ index, namespace, id, onClose, onChanged }: EditRecordProps) {
   const { value, error, isLoading } = useLoad(
     async (signal) => {
@@ -36,7 +41,7 @@ export function EditRecord({ index, namespace, id, onClose, onChanged }: EditRec
   const save = async (): Promise<void> => {
     try {
       const record: unknown = JSON.parse(text ?? JSON.stringify(value));
-      await callIndex(index, "upsert", { namespace, json: record });
+      await callIndex(index, hasVector(record) ? "upsert" : "upsert-data", { namespace, json: record });
       onChanged();
     } catch (problem) {
       setFailure(textOf(problem));
@@ -77,12 +82,15 @@ export function EditRecord({ index, namespace, id, onClose, onChanged }: EditRec
         <Loading />
       ) : (
         value !== undefined && (
-          <Editor
-            label="The record as JSON"
-            language="json"
-            value={text ?? JSON.stringify(value, undefined, 2)}
-            onChange={setText}
-          />
+          <>
+            <Editor
+              label="The record as JSON"
+              language="json"
+              value={text ?? JSON.stringify(value, undefined, 2)}
+              onChange={setText}
+            />
+            <p class="hint">Without vector, the model of the index makes one from the text in data.</p>
+          </>
         )
       )}
     </Dialog>

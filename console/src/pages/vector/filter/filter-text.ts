@@ -1,5 +1,4 @@
 /** The text of metadata filters: made from rows, and the place in it that an error of larder names. */
-import type { Json } from "../../../api/client.ts";
 
 export interface FilterOperator {
   readonly words: string;
@@ -106,9 +105,9 @@ function quotedName(name: string): string {
 const PATHS_MAX = 200;
 
 /** The paths of all fields in metadata that are no objects, each once, in the order of their appearance. */
-export function fieldPaths(metadata: readonly (Json | undefined)[]): readonly string[] {
+export function fieldPaths(metadata: readonly unknown[]): readonly string[] {
   const paths = new Set<string>();
-  const visit = (value: Json, before: string): void => {
+  const visit = (value: unknown, before: string): void => {
     if (value === null || typeof value !== "object" || Array.isArray(value)) {
       if (before !== "" && paths.size < PATHS_MAX) paths.add(before.slice(1));
       return;
