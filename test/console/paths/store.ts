@@ -112,6 +112,8 @@ async function search(visit: Visit): Promise<void> {
   await page.getByLabel("Name", { exact: true }).fill("reefs");
   await page.getByLabel("Prefixes").fill("reef:");
   await submit(page, "Create");
+  // Keys that exist are indexed in the background.
+  await run(visit, "SEARCH.WAITINDEXING", "reefs");
   await page.getByLabel("Filter", { exact: true }).fill('{"title": "coral"}');
   await press(page, "Search");
   await page.getByText("1 hit", { exact: true }).waitFor();
