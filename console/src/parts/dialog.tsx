@@ -16,11 +16,14 @@ export function Dialog({ title, actions, onClose, children }: DialogProps) {
   const id = useId();
   useEffect(() => {
     const dialog = element.current;
+    const opener = document.activeElement;
     if (dialog?.open === false) dialog.showModal();
     return () => {
       // The event of this closing comes later, when another dialog may be in the place of this one.
       isGone.current = true;
       dialog?.close();
+      // The browser gives the keyboard back to what had it; that may be gone, for example with the row of a table.
+      if (opener?.isConnected !== true) document.getElementById("main")?.focus();
     };
   }, []);
   return (

@@ -56,6 +56,7 @@ export function openEditor({ parent, label, value, language, onChange }: EditorO
       if (text !== view.state.doc.toString())
         view.dispatch({ changes: { from: 0, to: view.state.doc.length, insert: text } });
     },
+    focus: () => view.focus(),
     destroy: () => view.destroy(),
   };
 }

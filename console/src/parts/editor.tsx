@@ -5,14 +5,16 @@ export interface EditorProps {
   readonly label: string;
   readonly value: string;
   readonly language?: "json" | "text";
+  /** Whether it gets the keyboard when it appears. */
+  readonly isFirst?: boolean;
   readonly onChange: (value: string) => void;
 }
 
-export function Editor({ label, value, language = "text", onChange }: EditorProps) {
+export function Editor({ label, value, language = "text", isFirst = false, onChange }: EditorProps) {
   const box = useRef<HTMLDivElement>(null);
   const changed = useRef(onChange);
   changed.current = onChange;
-  const shown = useRef<{ set: (text: string) => void; destroy: () => void }>(undefined);
+  const shown = useRef<{ set: (text: string) => void; focus: () => void; destroy: () => void }>(undefined);
   // The editor is made once; its text follows below.
   useEffect(() => {
     let isGone = false;
@@ -25,6 +27,7 @@ export function Editor({ label, value, language = "text", onChange }: EditorProp
         language,
         onChange: (text) => changed.current(text),
       });
+      if (isFirst) shown.current.focus();
     });
     return () => {
       isGone = true;

@@ -41,7 +41,7 @@ export function FormDialog({ title, submit, isReady = true, run, onClose, childr
       title={title}
       onClose={onClose}
       actions={
-        <Button type="submit" kind="main" form={id} disabled={isBusy || !isReady}>
+        <Button type="submit" kind="main" form={id} disabled={!isReady} isBusy={isBusy}>
           {submit}
         </Button>
       }

@@ -86,6 +86,7 @@ export function EditRecord({ index, namespace, id, onClose, onChanged }: EditRec
             <Editor
               label="The record as JSON"
               language="json"
+              isFirst
               value={text ?? JSON.stringify(value, undefined, 2)}
               onChange={setText}
             />

@@ -50,7 +50,7 @@ export default function Query({ params: { tenant = "" } }: PageProps) {
         <form
           onSubmit={(event) => {
             event.preventDefault();
-            void ask(new FormData(event.currentTarget));
+            if (!isBusy) void ask(new FormData(event.currentTarget));
           }}
         >
           <div class="filters">
@@ -78,7 +78,7 @@ export default function Query({ params: { tenant = "" } }: PageProps) {
             <input type="checkbox" name="exact" /> Compare with all records
           </label>
           <div class="actions">
-            <Button type="submit" kind="main" disabled={isBusy}>
+            <Button type="submit" kind="main" isBusy={isBusy}>
               Query
             </Button>
             {answer !== undefined && !isBusy && (
