@@ -14,6 +14,10 @@ export function Editor({ label, value, language = "text", isFirst = false, onCha
   const box = useRef<HTMLDivElement>(null);
   const changed = useRef(onChange);
   changed.current = onChange;
+  const latest = useRef(value);
+  latest.current = value;
+  /** Texts that were typed, and that have not come back as `value`. */
+  const typed = useRef<string[]>([]);
   const shown = useRef<{ set: (text: string) => void; focus: () => void; destroy: () => void }>(undefined);
   // The editor is made once; its text follows below.
   useEffect(() => {
@@ -23,9 +27,12 @@ export function Editor({ label, value, language = "text", isFirst = false, onCha
       shown.current = openEditor({
         parent: box.current,
         label,
-        value,
+        value: latest.current,
         language,
-        onChange: (text) => changed.current(text),
+        onChange(text) {
+          typed.current.push(text);
+          changed.current(text);
+        },
       });
       if (isFirst) shown.current.focus();
     });
@@ -34,6 +41,11 @@ export function Editor({ label, value, language = "text", isFirst = false, onCha
       shown.current?.destroy();
     };
   }, [language]);
-  useEffect(() => shown.current?.set(value), [value]);
+  // What was typed comes back late if more is typed meanwhile: it must not replace that.
+  useEffect(() => {
+    const at = typed.current.indexOf(value);
+    typed.current.splice(0, at < 0 ? typed.current.length : at + 1);
+    if (at < 0) shown.current?.set(value);
+  }, [value]);
   return <div class="editor" ref={box} />;
 }
