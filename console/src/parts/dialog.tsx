@@ -1,6 +1,6 @@
 /** A question or a form above the page: the browser's own dialog, which keeps the keyboard inside and closes with Escape. */
 import type { ComponentChildren } from "preact";
-import { useEffect, useId, useRef } from "preact/hooks";
+import { useId, useLayoutEffect, useRef } from "preact/hooks";
 import { Button } from "./button.tsx";
 
 export interface DialogProps {
@@ -14,7 +14,8 @@ export function Dialog({ title, actions, onClose, children }: DialogProps) {
   const element = useRef<HTMLDialogElement>(null);
   const isGone = useRef(false);
   const id = useId();
-  useEffect(() => {
+  // At once: what is typed next is for the dialog.
+  useLayoutEffect(() => {
     const dialog = element.current;
     const opener = document.activeElement;
     if (dialog?.open === false) dialog.showModal();
@@ -22,8 +23,9 @@ export function Dialog({ title, actions, onClose, children }: DialogProps) {
       // The event of this closing comes later, when another dialog may be in the place of this one.
       isGone.current = true;
       dialog?.close();
-      // The browser gives the keyboard back to what had it; that may be gone, for example with the row of a table.
-      if (opener?.isConnected !== true) document.getElementById("main")?.focus();
+      // The keyboard goes back to what had it; that may be gone, for example with the row of a table.
+      const isThere = opener instanceof HTMLElement && opener.isConnected && opener !== document.body;
+      (isThere ? opener : document.getElementById("main"))?.focus({ preventScroll: true });
     };
   }, []);
   return (

@@ -3,7 +3,7 @@
  * that nothing is lost; rows that follow are added to it. An error of larder is marked at its place in the text.
  */
 import "./filter.css";
-import { useEffect, useId, useRef, useState } from "preact/hooks";
+import { useEffect, useId, useLayoutEffect, useRef, useState } from "preact/hooks";
 import { Button } from "../../../parts/button.tsx";
 import { Field } from "../../../parts/field.tsx";
 import { type Condition, errorPlace, type FilterParts, filterOperators, filterText } from "./filter-text.ts";
@@ -80,7 +80,7 @@ function Conditions({ parts, suggestions, onChange }: ConditionsProps) {
   const add = useRef<HTMLButtonElement>(null);
   const count = useRef(0);
   // A new row has the keyboard, and the button after the last row has it when a row goes.
-  useEffect(() => {
+  useLayoutEffect(() => {
     if (conditions.length > count.current)
       [...(box.current?.querySelectorAll<HTMLInputElement>(".condition > :first-child") ?? [])].at(-1)?.focus();
     count.current = conditions.length;
