@@ -1,7 +1,7 @@
 /** The frame of all pages: navigation, choice of the tenant, theme, log-in. */
 import { useSignal } from "@preact/signals";
 import type { ComponentType } from "preact";
-import { useEffect, useState } from "preact/hooks";
+import { useEffect, useRef, useState } from "preact/hooks";
 import { LocationProvider, useLocation } from "preact-iso";
 import { logOut, session, sessionError } from "./api/session.ts";
 import { LogIn } from "./log-in.tsx";
@@ -10,9 +10,8 @@ import { Button } from "./parts/button.tsx";
 import { ErrorBox, Loading } from "./parts/states.tsx";
 import { setTheme, type Theme, theme } from "./parts/theme.ts";
 import { Toasts } from "./parts/toast.tsx";
+import { BASE } from "./places.ts";
 import { chooseTenant, chosenTenant } from "./tenant.ts";
-
-export const BASE = "/console";
 
 export function App() {
   if (sessionError.value !== undefined && session.value === undefined) return <ErrorBox error={sessionError.value} />;
@@ -31,9 +30,15 @@ function Frame() {
   const isOpen = useSignal(false);
   const place = path.slice(BASE.length).replace(/\/+$/, "") || "/";
   const found = findPage(place);
-  // A new place closes the menu of a narrow screen.
+  const main = useRef<HTMLElement>(null);
+  const lastPlace = useRef(place);
+  // A new place closes the menu of a narrow screen, and begins at its top, with the keyboard too.
   useEffect(() => {
     isOpen.value = false;
+    if (lastPlace.current === place) return;
+    lastPlace.current = place;
+    main.current?.focus({ preventScroll: true });
+    scrollTo(0, 0);
   }, [place]);
   return (
     <div class="frame">
@@ -67,7 +72,7 @@ function Frame() {
           <Group key={group.title} group={group} place={place} />
         ))}
       </nav>
-      <main id="main" tabIndex={-1}>
+      <main id="main" ref={main} tabIndex={-1}>
         {found === undefined ? (
           <h1>There is no such page</h1>
         ) : (

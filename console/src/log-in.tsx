@@ -28,7 +28,7 @@ export function LogIn() {
         <label for="token">Admin token</label>
         <input id="token" ref={field} type="password" autocomplete="off" required spellcheck={false} />
         {error !== undefined && <ErrorBox error={error} />}
-        <Button type="submit" kind="main" disabled={isBusy}>
+        <Button type="submit" kind="main" isBusy={isBusy}>
           Log in
         </Button>
       </form>

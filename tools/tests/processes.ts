@@ -15,6 +15,7 @@ import type { SuiteSettingName } from "../../test/harness/cluster/suite-setting.
 export const ownProcess: Readonly<Record<string, string>> = {
   "test/assembly.test.ts": "the compiler of AssemblyScript adds globals",
   "test/console/log-in.test.ts": "the driver of the browser adds globals",
+  "test/console/main-paths.test.ts": "the driver of the browser adds globals",
   "test/console/pages.test.ts": "the driver of the browser adds globals",
 };
 

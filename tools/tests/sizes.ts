@@ -29,7 +29,7 @@ const SLOW = ["test/failover/**/*.test.ts", "test/object-stores/**/*.test.ts"];
 const DRAWN = [
   "test/program/cluster/{import-shards,moving-tenants,run-time-tenants,shard-threads}.test.ts",
   "test/program/vector-rows.test.ts",
-  "test/console/pages.test.ts",
+  "test/console/{main-paths,pages}.test.ts",
 ];
 const RANDOM = ["test/differential/**/*.test.ts", "test/simulation/**/*.test.ts", "test/fuzz/**/*.test.ts"];
 

@@ -34,7 +34,8 @@ export function Action({ kind = "plain", disabled = false, confirm, run, childre
     <>
       <Button
         kind={kind}
-        disabled={disabled || isBusy}
+        disabled={disabled}
+        isBusy={isBusy}
         onClick={() => (confirm === undefined ? void start() : setAsking(true))}
       >
         {children}

@@ -1,6 +1,6 @@
 /** A question or a form above the page: the browser's own dialog, which keeps the keyboard inside and closes with Escape. */
 import type { ComponentChildren } from "preact";
-import { useEffect, useId, useRef } from "preact/hooks";
+import { useId, useLayoutEffect, useRef } from "preact/hooks";
 import { Button } from "./button.tsx";
 
 export interface DialogProps {
@@ -14,13 +14,18 @@ export function Dialog({ title, actions, onClose, children }: DialogProps) {
   const element = useRef<HTMLDialogElement>(null);
   const isGone = useRef(false);
   const id = useId();
-  useEffect(() => {
+  // At once: what is typed next is for the dialog.
+  useLayoutEffect(() => {
     const dialog = element.current;
+    const opener = document.activeElement;
     if (dialog?.open === false) dialog.showModal();
     return () => {
       // The event of this closing comes later, when another dialog may be in the place of this one.
       isGone.current = true;
       dialog?.close();
+      // The keyboard goes back to what had it; that may be gone, for example with the row of a table.
+      const isThere = opener instanceof HTMLElement && opener.isConnected && opener !== document.body;
+      (isThere ? opener : document.getElementById("main"))?.focus({ preventScroll: true });
     };
   }, []);
   return (

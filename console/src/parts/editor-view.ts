@@ -9,6 +9,7 @@ export interface EditorOptions {
   readonly label: string;
   readonly value: string;
   readonly language: "json" | "text";
+  /** What was typed, not what was set. */
   readonly onChange: (value: string) => void;
 }
 
@@ -34,6 +35,7 @@ const words = HighlightStyle.define([
 
 /** The editor is in a shadow tree: there its styles are style sheets made by script, which the policy of the page allows. */
 export function openEditor({ parent, label, value, language, onChange }: EditorOptions) {
+  let isSetting = false;
   const root = parent.shadowRoot ?? parent.attachShadow({ mode: "open" });
   const view = new EditorView({
     parent: root,
@@ -46,16 +48,19 @@ export function openEditor({ parent, label, value, language, onChange }: EditorO
       EditorView.lineWrapping,
       EditorView.contentAttributes.of({ "aria-label": label }),
       EditorView.updateListener.of((update) => {
-        if (update.docChanged) onChange(update.state.doc.toString());
+        if (update.docChanged && !isSetting) onChange(update.state.doc.toString());
       }),
       language === "json" ? [json(), linter(jsonParseLinter())] : [],
     ],
   });
   return {
     set(text: string): void {
-      if (text !== view.state.doc.toString())
-        view.dispatch({ changes: { from: 0, to: view.state.doc.length, insert: text } });
+      if (text === view.state.doc.toString()) return;
+      isSetting = true;
+      view.dispatch({ changes: { from: 0, to: view.state.doc.length, insert: text } });
+      isSetting = false;
     },
+    focus: () => view.focus(),
     destroy: () => view.destroy(),
   };
 }

@@ -1,5 +1,6 @@
 /** The head of a page: title, facts, actions. */
 import type { ComponentChildren } from "preact";
+import { Copy } from "./copy.tsx";
 
 export interface PageHeadProps {
   readonly title: ComponentChildren;
@@ -18,6 +19,15 @@ export function PageHead({ title, lead, actions }: PageHeadProps) {
       </div>
       {actions !== undefined && <div class="actions">{actions}</div>}
     </div>
+  );
+}
+
+/** A title that is an id, with a button that copies it. */
+export function IdTitle({ id }: { id: string }) {
+  return (
+    <>
+      <bdi>{id}</bdi> <Copy text={id} />
+    </>
   );
 }
 
@@ -44,8 +54,10 @@ export function Card({
   );
 }
 
+export type FactsRow = readonly [name: string, value: ComponentChildren];
+
 /** Names and values, one below the other. Rows without a value are left out. */
-export function Facts({ rows }: { rows: readonly (readonly [name: string, value: ComponentChildren])[] }) {
+export function Facts({ rows }: { rows: readonly FactsRow[] }) {
   return (
     <dl class="facts">
       {rows.map(([name, value]) =>

@@ -10,6 +10,7 @@ import { Headers } from "../../parts/headers.tsx";
 import { Card, PageHead } from "../../parts/page.tsx";
 import { ErrorBox, Loading } from "../../parts/states.tsx";
 import { Time } from "../../parts/time.tsx";
+import { pagePath } from "../../places.ts";
 import type { PageProps } from "../pages.ts";
 import { type DeadLetter, failedAt, Status } from "./dead-letters.tsx";
 import { FactsOfMessage } from "./message-facts.tsx";
@@ -69,7 +70,9 @@ export default function DeadLetterPage({ params: { tenant = "", id = "" } }: Pag
       />
       {workflowRunId !== undefined && (
         <p class="waits-for">
-          It is the failure of the workflow run <code>{workflowRunId}</code>: resume or restart the run to try again.
+          It is the failure of the workflow run{" "}
+          <a href={pagePath("workflows", tenant, "runs", workflowRunId)}>{workflowRunId}</a>: resume or restart the run
+          to try again.
         </p>
       )}
       <div class="cards halves">

@@ -1,7 +1,7 @@
 /** What log entries, messages and dead letters say of a message, and how the pages show it. */
 import type { ComponentChildren } from "preact";
 import { durationText } from "../../parts/format.ts";
-import { Facts } from "../../parts/page.tsx";
+import { Facts, type FactsRow } from "../../parts/page.tsx";
 import { page } from "./places.ts";
 
 export type HeaderLists = Readonly<Record<string, readonly string[]>>;
@@ -58,7 +58,7 @@ export function FactsOfMessage({
 }: {
   tenant: string;
   message: MessageFields;
-  more?: readonly (readonly [string, ComponentChildren])[];
+  more?: readonly FactsRow[];
 }) {
   const { queueName, scheduleId, topicName, flowControlKey, labels = [] } = message;
   const linkTo = (name: string | undefined, ...segments: readonly string[]): ComponentChildren =>

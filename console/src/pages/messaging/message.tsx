@@ -6,10 +6,9 @@ import { useLoad } from "../../api/load.ts";
 import { Action } from "../../parts/action.tsx";
 import { Body } from "../../parts/body.tsx";
 import { bytesFromBase64, bytesFromText } from "../../parts/bytes.ts";
-import { Copy } from "../../parts/copy.tsx";
 import { durationText } from "../../parts/format.ts";
 import { Headers } from "../../parts/headers.tsx";
-import { Card, PageHead } from "../../parts/page.tsx";
+import { Card, IdTitle, PageHead } from "../../parts/page.tsx";
 import { StateBadge } from "../../parts/state.tsx";
 import { ErrorBox, Loading } from "../../parts/states.tsx";
 import { Time } from "../../parts/time.tsx";
@@ -44,11 +43,7 @@ export default function MessagePage({ params: { tenant = "", id = "" } }: PagePr
   return (
     <>
       <PageHead
-        title={
-          <>
-            <bdi>{id}</bdi> <Copy text={id} />
-          </>
-        }
+        title={<IdTitle id={id} />}
         lead={
           <>
             <StateBadge state={last.state} /> published <Time at={first.time} />

@@ -4,7 +4,7 @@ import { useLocation } from "preact-iso";
 import { request } from "../../api/client.ts";
 import { useLoad } from "../../api/load.ts";
 import { Action } from "../../parts/action.tsx";
-import { FormDialog } from "../../parts/form-dialog.tsx";
+import { FormButton } from "../../parts/form-dialog.tsx";
 import { Headers } from "../../parts/headers.tsx";
 import { Card, PageHead } from "../../parts/page.tsx";
 import { ErrorBox, Loading } from "../../parts/states.tsx";
@@ -40,7 +40,7 @@ export default function UrlGroupPage({ params: { tenant = "", name = "" } }: Pag
             <a class="button" href={`${page(tenant, "publish")}?destination=${encodeURIComponent(name)}`}>
               Publish to it
             </a>
-            <FormDialog
+            <FormButton
               title="Add an endpoint"
               submit="Add"
               run={async (fields) => {
@@ -49,7 +49,7 @@ export default function UrlGroupPage({ params: { tenant = "", name = "" } }: Pag
               }}
             >
               <EndpointFields />
-            </FormDialog>
+            </FormButton>
             <Action
               kind="danger"
               confirm="Schedules that publish to it will be refused."

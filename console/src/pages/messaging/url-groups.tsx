@@ -5,7 +5,7 @@ import { request } from "../../api/client.ts";
 import { useLoad } from "../../api/load.ts";
 import { Code } from "../../parts/code.tsx";
 import { Field } from "../../parts/field.tsx";
-import { FormDialog, fieldText } from "../../parts/form-dialog.tsx";
+import { FormButton, fieldText } from "../../parts/form-dialog.tsx";
 import { countText } from "../../parts/format.ts";
 import { PageHead } from "../../parts/page.tsx";
 import { Empty, ErrorBox, Loading } from "../../parts/states.tsx";
@@ -38,7 +38,7 @@ export default function UrlGroups({ params: { tenant = "" } }: PageProps) {
         title="URL groups"
         lead="A message to a group is delivered to each of its endpoints"
         actions={
-          <FormDialog
+          <FormButton
             title="Create a URL group"
             kind="main"
             submit="Create"
@@ -53,7 +53,7 @@ export default function UrlGroups({ params: { tenant = "" } }: PageProps) {
               <input name="group" required spellcheck={false} />
             </Field>
             <EndpointFields />
-          </FormDialog>
+          </FormButton>
         }
       />
       {error !== undefined && <ErrorBox error={error} onRetry={reload} />}

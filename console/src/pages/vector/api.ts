@@ -1,5 +1,6 @@
 /** The routes of the vector index that the pages use. */
 import { type Json, of, request } from "../../api/client.ts";
+import { pagePath } from "../../places.ts";
 
 export interface SparseVector {
   readonly indices: readonly number[];
@@ -52,6 +53,11 @@ export async function callIndex<Result>(
 
 export function infoOf(index: string, signal?: AbortSignal): Promise<IndexInfo> {
   return callIndex(index, "info", signal === undefined ? {} : { signal });
+}
+
+/** The address of a page of an index: `indexPage("main", "records", { namespace, id })`. */
+export function indexPage(index: string, name: string, query: Readonly<Record<string, string>>): string {
+  return `${pagePath("vector", index, name)}?${new URLSearchParams(query)}`;
 }
 
 export function namespaceText(name: string): string {

@@ -1,13 +1,12 @@
 /** One record: its parts as JSON, to look at, change or delete; a new one has an empty id. */
 import { useState } from "preact/hooks";
 import { textOf, useLoad } from "../../api/load.ts";
-import { BASE } from "../../app.tsx";
 import { Action } from "../../parts/action.tsx";
 import { Button } from "../../parts/button.tsx";
 import { Dialog } from "../../parts/dialog.tsx";
 import { Editor } from "../../parts/editor.tsx";
 import { ErrorBox, Loading } from "../../parts/states.tsx";
-import { ALL_PARTS, callIndex, type VectorRecord } from "./api.ts";
+import { ALL_PARTS, callIndex, indexPage, type VectorRecord } from "./api.ts";
 
 export interface EditRecordProps {
   readonly index: string;
@@ -18,6 +17,11 @@ export interface EditRecordProps {
 }
 
 const NEW_RECORD = { id: "", vector: [], metadata: {} };
+
+/** A record with neither has its text as `data`, of which the model of the index makes the vector. */
+function hasVector(record: unknown): boolean {
+  return typeof record !== "object" || record === null || "vector" in record || "sparseVector" in record;
+}
 
 export function EditRecord({ index, namespace, id, onClose, onChanged }: EditRecordProps) {
   const { value, error, isLoading } = useLoad(
@@ -37,13 +41,13 @@ export function EditRecord({ index, namespace, id, onClose, onChanged }: EditRec
   const save = async (): Promise<void> => {
     try {
       const record: unknown = JSON.parse(text ?? JSON.stringify(value));
-      await callIndex(index, "upsert", { namespace, json: record });
+      await callIndex(index, hasVector(record) ? "upsert" : "upsert-data", { namespace, json: record });
       onChanged();
     } catch (problem) {
       setFailure(textOf(problem));
     }
   };
-  const like = `${BASE}/vector/${encodeURIComponent(index)}/query?${new URLSearchParams({ namespace, like: id })}`;
+  const like = indexPage(index, "query", { namespace, like: id });
   return (
     <Dialog
       title={id === "" ? "New record" : <bdi>{id}</bdi>}
@@ -78,12 +82,16 @@ export function EditRecord({ index, namespace, id, onClose, onChanged }: EditRec
         <Loading />
       ) : (
         value !== undefined && (
-          <Editor
-            label="The record as JSON"
-            language="json"
-            value={text ?? JSON.stringify(value, undefined, 2)}
-            onChange={setText}
-          />
+          <>
+            <Editor
+              label="The record as JSON"
+              language="json"
+              isFirst
+              value={text ?? JSON.stringify(value, undefined, 2)}
+              onChange={setText}
+            />
+            <p class="hint">Without vector, the model of the index makes one from the text in data.</p>
+          </>
         )
       )}
     </Dialog>

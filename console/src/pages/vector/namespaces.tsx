@@ -1,14 +1,12 @@
 /** An index: its definition, its size, its namespaces. */
-
 import { useLoad } from "../../api/load.ts";
-import { BASE } from "../../app.tsx";
 import { Action } from "../../parts/action.tsx";
 import { bytesText, countText } from "../../parts/format.ts";
 import { Card, Facts, PageHead } from "../../parts/page.tsx";
 import { Empty, ErrorBox, Loading } from "../../parts/states.tsx";
 import { Table } from "../../parts/table.tsx";
 import type { PageProps } from "../pages.ts";
-import { callIndex, infoOf, namespaceText } from "./api.ts";
+import { callIndex, indexPage, infoOf, namespaceText } from "./api.ts";
 
 const EVERY_MS = 5_000;
 /** Facts that have a place of their own. */
@@ -59,9 +57,7 @@ export default function Namespaces({ params: { tenant = "" } }: PageProps) {
         label="Namespaces"
         rows={rows}
         keyOf={({ name }) => name}
-        hrefOf={({ name }) =>
-          `${BASE}/vector/${encodeURIComponent(tenant)}/records?namespace=${encodeURIComponent(name)}`
-        }
+        hrefOf={({ name }) => indexPage(tenant, "records", { namespace: name })}
         columns={[
           { title: "Namespace", width: "minmax(6rem, 2fr)", cell: ({ name }) => <bdi>{namespaceText(name)}</bdi> },
           { title: "Records", width: "7rem", align: "right", cell: ({ vectorCount }) => countText(vectorCount) },

@@ -1,8 +1,7 @@
 /** Queries an index by a vector, by a text or by one of its records, with a filter. The answer has the time that it took. */
 import { useState } from "preact/hooks";
 import { useLocation } from "preact-iso";
-import { textOf, useLoad } from "../../api/load.ts";
-import { BASE } from "../../app.tsx";
+import { textOf } from "../../api/load.ts";
 import { Button } from "../../parts/button.tsx";
 import { Field } from "../../parts/field.tsx";
 import { durationText } from "../../parts/format.ts";
@@ -10,33 +9,40 @@ import { Card, PageHead } from "../../parts/page.tsx";
 import { Empty, ErrorBox } from "../../parts/states.tsx";
 import { Table } from "../../parts/table.tsx";
 import type { PageProps } from "../pages.ts";
-import { callIndex, infoOf, namespaceText, type VectorRecord } from "./api.ts";
+import { callIndex, indexPage, type VectorRecord } from "./api.ts";
+import { FilterField, type RefusedFilter } from "./filter/filter-field.tsx";
+import { fieldPaths, isFilterError } from "./filter/filter-text.ts";
+import { NamespaceField } from "./namespace-field.tsx";
 import { shortJson } from "./records.tsx";
 
 interface Answer {
+  readonly namespace: string;
   readonly hits: readonly VectorRecord[];
   readonly tookMs: number;
 }
 
 export default function Query({ params: { tenant = "" } }: PageProps) {
   const { query } = useLocation();
-  const { value: info } = useLoad((signal) => infoOf(tenant, signal), [tenant]);
+  const [namespace, setNamespace] = useState(query["namespace"] ?? "");
   const [answer, setAnswer] = useState<Answer>();
   const [error, setError] = useState<string>();
+  const [refused, setRefused] = useState<RefusedFilter>();
   const [isBusy, setBusy] = useState(false);
   const ask = async (data: FormData): Promise<void> => {
     setBusy(true);
     setError(undefined);
+    setRefused(undefined);
     const startMs = performance.now();
     try {
-      const hits = await queryIndex(tenant, data);
-      setAnswer({ hits, tookMs: performance.now() - startMs });
+      const hits = await queryIndex(tenant, namespace, data);
+      setAnswer({ namespace, hits, tookMs: performance.now() - startMs });
     } catch (failure) {
-      setError(textOf(failure));
+      const text = textOf(failure);
+      if (isFilterError(text)) setRefused({ filter: filterOf(data), error: text });
+      else setError(text);
     }
     setBusy(false);
   };
-  const namespace = query["namespace"] ?? "";
   return (
     <>
       <PageHead title="Query" lead={`index ${tenant}`} />
@@ -44,7 +50,7 @@ export default function Query({ params: { tenant = "" } }: PageProps) {
         <form
           onSubmit={(event) => {
             event.preventDefault();
-            void ask(new FormData(event.currentTarget));
+            if (!isBusy) void ask(new FormData(event.currentTarget));
           }}
         >
           <div class="filters">
@@ -55,15 +61,7 @@ export default function Query({ params: { tenant = "" } }: PageProps) {
                 <option value="record">id of a record</option>
               </select>
             </Field>
-            <Field label="Namespace">
-              <select name="namespace" key={Object.keys(info?.namespaces ?? {}).length} defaultValue={namespace}>
-                {Object.keys(info?.namespaces ?? { [namespace]: {} }).map((name) => (
-                  <option key={name} value={name}>
-                    {namespaceText(name)}
-                  </option>
-                ))}
-              </select>
-            </Field>
+            <NamespaceField index={tenant} value={namespace} onChange={setNamespace} />
             <Field label="Hits">
               <input name="topK" type="number" min="1" max="1000" defaultValue="10" />
             </Field>
@@ -71,35 +69,33 @@ export default function Query({ params: { tenant = "" } }: PageProps) {
           <Field label="Text, vector as a JSON list, or id">
             <textarea name="what" rows={3} required spellcheck={false} defaultValue={query["like"] ?? ""} />
           </Field>
-          <Field
-            label="Filter"
-            hint="Such as: city = 'Oslo' AND population >= 100000"
-            error={error?.includes("filter") ? error : undefined}
-          >
-            <input name="filter" spellcheck={false} autocomplete="off" />
-          </Field>
+          <FilterField
+            name="filter"
+            refused={refused}
+            suggestions={fieldPaths(answer?.hits.map(({ metadata }) => metadata) ?? [])}
+          />
           <label>
             <input type="checkbox" name="exact" /> Compare with all records
           </label>
           <div class="actions">
-            <Button type="submit" kind="main" disabled={isBusy}>
+            <Button type="submit" kind="main" isBusy={isBusy}>
               Query
             </Button>
             {answer !== undefined && !isBusy && (
-              <span class="hint">{durationText(answer.tookMs)} with the way to the browser</span>
+              <span class="hint" role="status">
+                {durationText(answer.tookMs)} with the way to the browser
+              </span>
             )}
           </div>
         </form>
       </Card>
-      {error !== undefined && !error.includes("filter") && <ErrorBox error={error} />}
+      {error !== undefined && <ErrorBox error={error} />}
       {answer !== undefined && (
         <Table
           label="Hits"
           rows={answer.hits}
           keyOf={({ id }) => id}
-          hrefOf={({ id }) =>
-            `${BASE}/vector/${encodeURIComponent(tenant)}/records?${new URLSearchParams({ namespace, id })}`
-          }
+          hrefOf={({ id }) => indexPage(tenant, "records", { namespace: answer.namespace, id })}
           columns={[
             { title: "Id", width: "minmax(6rem, 1fr)", cell: ({ id }) => <bdi>{id}</bdi> },
             { title: "Score", width: "7rem", align: "right", cell: ({ score }) => score?.toFixed(5) },
@@ -122,16 +118,20 @@ export default function Query({ params: { tenant = "" } }: PageProps) {
   );
 }
 
+/** As it was typed: the place in an error counts its blanks. */
+function filterOf(data: FormData): string {
+  return String(data.get("filter") ?? "");
+}
+
 /** Throws an error with a text for the user. */
-async function queryIndex(index: string, data: FormData): Promise<readonly VectorRecord[]> {
+async function queryIndex(index: string, namespace: string, data: FormData): Promise<readonly VectorRecord[]> {
   const field = (name: string): string => String(data.get(name) ?? "").trim();
-  const namespace = String(data.get("namespace") ?? "");
   const what = field("what");
   const options = {
     topK: Number(field("topK")),
     includeMetadata: true,
     includeData: true,
-    ...(field("filter") !== "" && { filter: field("filter") }),
+    ...(field("filter") !== "" && { filter: filterOf(data) }),
     ...(data.get("exact") !== null && { exact: true }),
   };
   if (field("by") === "text")

@@ -11,7 +11,7 @@ import { Empty, ErrorBox, Loading } from "../../parts/states.tsx";
 import { Table } from "../../parts/table.tsx";
 import { Time } from "../../parts/time.tsx";
 import type { PageProps } from "../pages.ts";
-import { api, page } from "./run-log.ts";
+import { api, page } from "./places.ts";
 
 interface Waiter {
   readonly url: string;

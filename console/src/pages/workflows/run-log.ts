@@ -1,6 +1,6 @@
 /** The log of workflow runs, as `GET /v2/workflows/logs` with `groupBy=workflowRunId` returns it. */
-import { of, request } from "../../api/client.ts";
-import { BASE } from "../../app.tsx";
+import { request } from "../../api/client.ts";
+import { api } from "./places.ts";
 
 type Headers = Readonly<Record<string, readonly string[]>>;
 
@@ -62,16 +62,6 @@ export interface Run {
   };
   readonly dlqId?: string;
   readonly steps: readonly StepGroup[];
-}
-
-/** The path of a page of a user's workflows. */
-export function page(tenant: string, ...segments: readonly string[]): string {
-  return `${BASE}/workflows/${[tenant, ...segments].map(encodeURIComponent).join("/")}`;
-}
-
-/** The path of a route of messaging. */
-export function api(tenant: string, ...segments: readonly string[]): string {
-  return `${of("messaging", tenant)}v2/${segments.map(encodeURIComponent).join("/")}`;
 }
 
 /** A page of runs, latest first; an empty cursor at the end. */

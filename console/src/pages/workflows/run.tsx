@@ -4,17 +4,17 @@ import { useEffect, useState } from "preact/hooks";
 import { useLocation } from "preact-iso";
 import { request } from "../../api/client.ts";
 import { useLoad } from "../../api/load.ts";
-import { BASE } from "../../app.tsx";
 import { Action } from "../../parts/action.tsx";
 import { Code } from "../../parts/code.tsx";
-import { Copy } from "../../parts/copy.tsx";
 import { durationText } from "../../parts/format.ts";
-import { Card, Facts, PageHead } from "../../parts/page.tsx";
+import { Card, Facts, IdTitle, PageHead } from "../../parts/page.tsx";
 import { StateBadge } from "../../parts/state.tsx";
 import { ErrorBox, Loading } from "../../parts/states.tsx";
 import { Time } from "../../parts/time.tsx";
+import { pagePath } from "../../places.ts";
 import type { PageProps } from "../pages.ts";
-import { api, loadRuns, page, type Run } from "./run-log.ts";
+import { api, page } from "./places.ts";
+import { loadRuns, type Run } from "./run-log.ts";
 import { Steps } from "./steps.tsx";
 
 const WATCH_MS = 2_000;
@@ -43,11 +43,7 @@ export default function RunPage({ params: { tenant = "", id = "" } }: PageProps)
   return (
     <>
       <PageHead
-        title={
-          <>
-            <bdi>{id}</bdi> <Copy text={id} />
-          </>
-        }
+        title={<IdTitle id={id} />}
         lead={
           <>
             <StateBadge state={workflowState} /> started <Time at={workflowRunCreatedAt} />
@@ -101,10 +97,7 @@ function Actions({ tenant, run, onDone }: { tenant: string; run: Run; onDone: ()
   };
   return (
     <>
-      <a
-        class="button"
-        href={`${BASE}/messaging/${encodeURIComponent(tenant)}/messages?workflowRunId=${workflowRunId}`}
-      >
+      <a class="button" href={`${pagePath("messaging", tenant, "messages")}?${new URLSearchParams({ workflowRunId })}`}>
         Its messages
       </a>
       {workflowState === "RUN_STARTED" && (

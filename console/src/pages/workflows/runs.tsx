@@ -10,7 +10,8 @@ import { Empty, ErrorBox, Loading } from "../../parts/states.tsx";
 import { type Column, Table } from "../../parts/table.tsx";
 import { Time } from "../../parts/time.tsx";
 import type { PageProps } from "../pages.ts";
-import { loadRuns, page, type Run } from "./run-log.ts";
+import { page } from "./places.ts";
+import { loadRuns, type Run } from "./run-log.ts";
 
 const states = ["RUN_STARTED", "RUN_SUCCESS", "RUN_FAILED", "RUN_CANCELED"] as const;
 

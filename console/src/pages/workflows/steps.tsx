@@ -5,7 +5,8 @@ import { Headers } from "../../parts/headers.tsx";
 import { Facts } from "../../parts/page.tsx";
 import { StateBadge, toneOf } from "../../parts/state.tsx";
 import { Time } from "../../parts/time.tsx";
-import { page, type Run, type Step } from "./run-log.ts";
+import { page } from "./places.ts";
+import type { Run, Step } from "./run-log.ts";
 
 interface Shown {
   readonly step: Step;

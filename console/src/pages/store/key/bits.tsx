@@ -5,7 +5,7 @@ import { Button } from "../../../parts/button.tsx";
 import { countText } from "../../../parts/format.ts";
 import { ErrorBox, Loading } from "../../../parts/states.tsx";
 import { toast } from "../../../parts/toast.tsx";
-import { FormDialog } from "../values/form-dialog.tsx";
+import { BytesDialog } from "../values/bytes-dialog.tsx";
 import { ask, askAll, bytesOf, numberOf } from "../values/run.ts";
 import type { ValueViewProps } from "./value-view.ts";
 
@@ -80,7 +80,7 @@ export function Bits({ database, keyName, length, version, changed }: ValueViewP
         })}
       </div>
       {isSetting && (
-        <FormDialog
+        <BytesDialog
           title="Set a bit"
           action="Set"
           fields={[{ label: "Bit" }, { label: "Value", start: "1", hint: "0 or 1" }]}

@@ -6,8 +6,8 @@ import { Button } from "../../../parts/button.tsx";
 import { Dialog } from "../../../parts/dialog.tsx";
 import { bytesText } from "../../../parts/format.ts";
 import type { Bytes } from "../values/bytes.ts";
+import { BytesDialog, type FormField } from "../values/bytes-dialog.tsx";
 import { BytesView } from "../values/bytes-view.tsx";
-import { FormDialog, type FormField } from "../values/form-dialog.tsx";
 
 export interface ElementDialogProps {
   readonly title: string;
@@ -28,7 +28,7 @@ export interface ElementDialogProps {
 export function ElementDialog({ title, label, bytes, children, edit, remove, onClose }: ElementDialogProps) {
   const [isEditing, setEditing] = useState(false);
   if (isEditing && edit !== undefined)
-    return <FormDialog title={title} action="Save" fields={edit.fields} submit={edit.submit} onClose={onClose} />;
+    return <BytesDialog title={title} action="Save" fields={edit.fields} submit={edit.submit} onClose={onClose} />;
   return (
     <Dialog
       title={title}

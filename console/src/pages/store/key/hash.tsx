@@ -1,18 +1,16 @@
 /** The fields of a hash, by HSCAN. */
 import { useState } from "preact/hooks";
-import { Button } from "../../../parts/button.tsx";
-import { Empty, Loading } from "../../../parts/states.tsx";
-import { type Column, Table } from "../../../parts/table.tsx";
+import type { Column } from "../../../parts/table.tsx";
 import { Time } from "../../../parts/time.tsx";
 import { type Bytes, bytesOfText, shownBytes } from "../values/bytes.ts";
+import { BytesFormButton } from "../values/bytes-dialog.tsx";
 import { BytesText } from "../values/bytes-text.tsx";
-import { FormDialog } from "../values/form-dialog.tsx";
 import { usePages } from "../values/pages.ts";
 import { ask, bytesOf, listOf, numberOf, type Reply } from "../values/run.ts";
 import { scanPage, windowRows } from "../values/scan.ts";
 import { ElementDialog } from "./element-dialog.tsx";
+import { ElementTable } from "./element-table.tsx";
 import { FilterField } from "./filter-field.tsx";
-import { ListFoot } from "./list-foot.tsx";
 import type { ValueViewProps } from "./value-view.ts";
 
 interface FieldRow {
@@ -36,7 +34,6 @@ const columns: readonly Column<FieldRow>[] = [
 
 export function HashView({ database, keyName, bytes, length, version, changed }: ValueViewProps) {
   const [match, setMatch] = useState("");
-  const [isAdding, setAdding] = useState(false);
   const [open, setOpen] = useState<FieldRow>();
   const pages = usePages<FieldRow, Bytes>(
     async (cursor, signal) => {
@@ -54,20 +51,7 @@ export function HashView({ database, keyName, bytes, length, version, changed }:
   return (
     <>
       <FilterField label="Fields that match" value={match} placeholder="*" onChange={setMatch}>
-        <Button onClick={() => setAdding(true)}>Add field</Button>
-      </FilterField>
-      <Table
-        label="Fields"
-        columns={columns}
-        rows={pages.rows}
-        keyOf={({ field }) => field}
-        onOpen={setOpen}
-        onEnd={pages.onEnd}
-        empty={pages.isLoading ? <Loading /> : <Empty>No field matches.</Empty>}
-      />
-      <ListFoot pages={pages} of={length} noun="fields" />
-      {isAdding && (
-        <FormDialog
+        <BytesFormButton
           title="Add field"
           action="Add"
           fields={[{ label: "Field" }, { label: "Value", isLong: true }]}
@@ -76,9 +60,18 @@ export function HashView({ database, keyName, bytes, length, version, changed }:
             if (!isNew) throw new Error("The hash has a field of this name");
             changed();
           }}
-          onClose={() => setAdding(false)}
         />
-      )}
+      </FilterField>
+      <ElementTable
+        label="Fields"
+        noun="fields"
+        columns={columns}
+        pages={pages}
+        length={length}
+        keyOf={({ field }) => field}
+        onOpen={setOpen}
+        empty="No field matches."
+      />
       {open !== undefined && (
         <FieldDialog
           database={database}

@@ -5,7 +5,7 @@ import { Action } from "../../../parts/action.tsx";
 import { Button } from "../../../parts/button.tsx";
 import { keyPath, storePath } from "../keys/key-address.ts";
 import type { Bytes } from "../values/bytes.ts";
-import { FormDialog } from "../values/form-dialog.tsx";
+import { BytesDialog } from "../values/bytes-dialog.tsx";
 import { ask } from "../values/run.ts";
 
 export interface KeyActionsProps {
@@ -47,7 +47,7 @@ export function KeyActions({ database, keyName, expiresAtMs, changed }: KeyActio
         Delete
       </Action>
       {asking === "rename" && (
-        <FormDialog
+        <BytesDialog
           title="Rename the key"
           action="Rename"
           fields={[{ label: "New name", start: keyName }]}
@@ -61,7 +61,7 @@ export function KeyActions({ database, keyName, expiresAtMs, changed }: KeyActio
         />
       )}
       {asking === "expire" && (
-        <FormDialog
+        <BytesDialog
           title="Set the expiry"
           action="Set"
           fields={[{ label: "Expires after", start: "3600", hint: "In seconds" }]}

@@ -1,25 +1,28 @@
 /** The elements of a list, by windows of LRANGE, from either end. */
 import { useState } from "preact/hooks";
-import { Button } from "../../../parts/button.tsx";
 import { Field } from "../../../parts/field.tsx";
 import { countText } from "../../../parts/format.ts";
-import { Empty, Loading } from "../../../parts/states.tsx";
-import { type Column, Table } from "../../../parts/table.tsx";
+import type { Column } from "../../../parts/table.tsx";
 import type { Bytes } from "../values/bytes.ts";
+import { BytesFormButton } from "../values/bytes-dialog.tsx";
 import { BytesText } from "../values/bytes-text.tsx";
-import { FormDialog } from "../values/form-dialog.tsx";
 import { usePages } from "../values/pages.ts";
 import { ask, bytesOf, listOf, script } from "../values/run.ts";
 import { windowRows } from "../values/scan.ts";
 import { ElementDialog } from "./element-dialog.tsx";
+import { ElementTable } from "./element-table.tsx";
 import { FilterField } from "./filter-field.tsx";
-import { ListFoot } from "./list-foot.tsx";
 import type { ValueViewProps } from "./value-view.ts";
 
 interface ElementRow {
   readonly index: number;
   readonly value: Bytes;
 }
+
+const pushes = [
+  ["Push left", "LPUSH"],
+  ["Push right", "RPUSH"],
+] as const;
 
 const columns: readonly Column<ElementRow>[] = [
   { title: "Index", width: "6rem", align: "right", cell: ({ index }) => countText(index) },
@@ -36,7 +39,6 @@ redis.call('LSET', KEYS[1], ARGV[1], ARGV[3]) return redis.call('LREM', KEYS[1],
 export function ListView({ database, keyName, bytes, length, version, changed }: ValueViewProps) {
   const [isFromEnd, setFromEnd] = useState(false);
   const [first, setFirst] = useState("");
-  const [push, setPush] = useState<"LPUSH" | "RPUSH">();
   const [open, setOpen] = useState<ElementRow>();
   const start = firstIndex(first, length, isFromEnd);
   const pages = usePages<ElementRow, number>(
@@ -73,31 +75,29 @@ export function ListView({ database, keyName, bytes, length, version, changed }:
             <option value="end">Last to first</option>
           </select>
         </Field>
-        <Button onClick={() => setPush("LPUSH")}>Push left</Button>
-        <Button onClick={() => setPush("RPUSH")}>Push right</Button>
+        {pushes.map(([title, word]) => (
+          <BytesFormButton
+            key={word}
+            title={title}
+            action="Push"
+            fields={[{ label: "Element", isLong: true }]}
+            submit={async (values) => {
+              await ask(database, [word, keyName, ...values]);
+              changed();
+            }}
+          />
+        ))}
       </FilterField>
-      <Table
+      <ElementTable
         label="Elements"
+        noun="elements"
         columns={columns}
-        rows={pages.rows}
+        pages={pages}
+        length={length}
         keyOf={({ index }) => `${index}`}
         onOpen={setOpen}
-        onEnd={pages.onEnd}
-        empty={pages.isLoading ? <Loading /> : <Empty>No element at this index.</Empty>}
+        empty="No element at this index."
       />
-      <ListFoot pages={pages} of={length} noun="elements" />
-      {push !== undefined && (
-        <FormDialog
-          title={push === "LPUSH" ? "Push left" : "Push right"}
-          action="Push"
-          fields={[{ label: "Element", isLong: true }]}
-          submit={async (values) => {
-            await ask(database, [push, keyName, ...values]);
-            changed();
-          }}
-          onClose={() => setPush(undefined)}
-        />
-      )}
       {open !== undefined && (
         <ElementDialog
           title={`Element ${countText(open.index)}`}

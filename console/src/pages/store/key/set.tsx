@@ -1,17 +1,15 @@
 /** The members of a set, by SSCAN. */
 import { useState } from "preact/hooks";
-import { Button } from "../../../parts/button.tsx";
-import { Empty, Loading } from "../../../parts/states.tsx";
-import { type Column, Table } from "../../../parts/table.tsx";
+import type { Column } from "../../../parts/table.tsx";
 import { type Bytes, bytesOfText } from "../values/bytes.ts";
+import { BytesFormButton } from "../values/bytes-dialog.tsx";
 import { BytesText } from "../values/bytes-text.tsx";
-import { FormDialog } from "../values/form-dialog.tsx";
 import { usePages } from "../values/pages.ts";
 import { ask, bytesOf } from "../values/run.ts";
 import { scanPage, windowRows } from "../values/scan.ts";
 import { ElementDialog } from "./element-dialog.tsx";
+import { ElementTable } from "./element-table.tsx";
 import { FilterField } from "./filter-field.tsx";
-import { ListFoot } from "./list-foot.tsx";
 import type { ValueViewProps } from "./value-view.ts";
 
 const columns: readonly Column<Bytes>[] = [
@@ -20,7 +18,6 @@ const columns: readonly Column<Bytes>[] = [
 
 export function SetView({ database, keyName, bytes, length, version, changed }: ValueViewProps) {
   const [match, setMatch] = useState("");
-  const [isAdding, setAdding] = useState(false);
   const [open, setOpen] = useState<Bytes>();
   const pages = usePages<Bytes, Bytes>(
     (cursor, signal) => {
@@ -34,20 +31,7 @@ export function SetView({ database, keyName, bytes, length, version, changed }: 
   return (
     <>
       <FilterField label="Members that match" value={match} placeholder="*" onChange={setMatch}>
-        <Button onClick={() => setAdding(true)}>Add member</Button>
-      </FilterField>
-      <Table
-        label="Members"
-        columns={columns}
-        rows={pages.rows}
-        keyOf={(member) => member}
-        onOpen={setOpen}
-        onEnd={pages.onEnd}
-        empty={pages.isLoading ? <Loading /> : <Empty>No member matches.</Empty>}
-      />
-      <ListFoot pages={pages} of={length} noun="members" />
-      {isAdding && (
-        <FormDialog
+        <BytesFormButton
           title="Add member"
           action="Add"
           fields={[{ label: "Member", isLong: true }]}
@@ -55,9 +39,18 @@ export function SetView({ database, keyName, bytes, length, version, changed }: 
             if ((await ask(database, ["SADD", keyName, ...values])) === 0) throw new Error("The set has this member");
             changed();
           }}
-          onClose={() => setAdding(false)}
         />
-      )}
+      </FilterField>
+      <ElementTable
+        label="Members"
+        noun="members"
+        columns={columns}
+        pages={pages}
+        length={length}
+        keyOf={(member) => member}
+        onOpen={setOpen}
+        empty="No member matches."
+      />
       {open !== undefined && (
         <ElementDialog
           title="Member"

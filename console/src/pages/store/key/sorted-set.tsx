@@ -1,18 +1,16 @@
 /** The members of a sorted set: by rank, within scores, or by pattern; with positions if the scores are those of GEOADD. */
 import { useState } from "preact/hooks";
-import { Button } from "../../../parts/button.tsx";
 import { Field } from "../../../parts/field.tsx";
 import { countText } from "../../../parts/format.ts";
-import { Empty, Loading } from "../../../parts/states.tsx";
-import { type Column, Table } from "../../../parts/table.tsx";
+import type { Column } from "../../../parts/table.tsx";
 import { type Bytes, bytesOfText } from "../values/bytes.ts";
+import { BytesFormButton } from "../values/bytes-dialog.tsx";
 import { BytesText } from "../values/bytes-text.tsx";
-import { FormDialog } from "../values/form-dialog.tsx";
 import { type RowsPage, usePages } from "../values/pages.ts";
 import { ask, bytesOf, listOf, type Reply, textOfReply } from "../values/run.ts";
 import { scanPage, windowRows } from "../values/scan.ts";
 import { ElementDialog } from "./element-dialog.tsx";
-import { ListFoot } from "./list-foot.tsx";
+import { ElementTable } from "./element-table.tsx";
 import { type Order, SortedSetFilters, type View } from "./sorted-set-filters.tsx";
 import type { ValueViewProps } from "./value-view.ts";
 
@@ -29,7 +27,6 @@ interface MemberRow {
 export function SortedSetView({ database, keyName, bytes, length, version, changed }: ValueViewProps) {
   const [view, setView] = useState<View>({ order: "low", min: "", max: "", match: "" });
   const [geoChoice, setGeoChoice] = useState<boolean>();
-  const [isAdding, setAdding] = useState(false);
   const [open, setOpen] = useState<MemberRow>();
   const count = windowRows(bytes, length);
   const pages = usePages<MemberRow, Bytes>(
@@ -64,20 +61,7 @@ export function SortedSetView({ database, keyName, bytes, length, version, chang
             </select>
           </Field>
         )}
-        <Button onClick={() => setAdding(true)}>Add member</Button>
-      </SortedSetFilters>
-      <Table
-        label="Members"
-        columns={columnsOf(isGeo, view.match === "")}
-        rows={pages.rows}
-        keyOf={({ member }) => member}
-        onOpen={setOpen}
-        onEnd={pages.onEnd}
-        empty={pages.isLoading ? <Loading /> : <Empty>No member matches.</Empty>}
-      />
-      <ListFoot pages={pages} of={length} noun="members" />
-      {isAdding && (
-        <FormDialog
+        <BytesFormButton
           title="Add member"
           action="Add"
           fields={[
@@ -89,9 +73,18 @@ export function SortedSetView({ database, keyName, bytes, length, version, chang
             if (!isNew) throw new Error("The sorted set has this member");
             changed();
           }}
-          onClose={() => setAdding(false)}
         />
-      )}
+      </SortedSetFilters>
+      <ElementTable
+        label="Members"
+        noun="members"
+        columns={columnsOf(isGeo, view.match === "")}
+        pages={pages}
+        length={length}
+        keyOf={({ member }) => member}
+        onOpen={setOpen}
+        empty="No member matches."
+      />
       {open !== undefined && (
         <ElementDialog
           title={`Member with score ${open.score}`}

@@ -6,8 +6,8 @@ import { Button } from "../../../parts/button.tsx";
 import { bytesText, countText } from "../../../parts/format.ts";
 import { ErrorBox, Loading } from "../../../parts/states.tsx";
 import { arrayOfBytes, type Bytes, shownBytes, textOfPart } from "../values/bytes.ts";
+import { BytesDialog } from "../values/bytes-dialog.tsx";
 import { BytesView } from "../values/bytes-view.tsx";
-import { FormDialog } from "../values/form-dialog.tsx";
 import { ask, bytesOf, isFailure, numberOf, run } from "../values/run.ts";
 import { Bits } from "./bits.tsx";
 import { HyperLogLog } from "./hyperloglog.tsx";
@@ -71,7 +71,7 @@ export function StringView(props: ValueViewProps) {
         </>
       )}
       {editing !== undefined && (
-        <FormDialog
+        <BytesDialog
           title={isPart ? "Replace the value" : "Edit the value"}
           action="Save"
           fields={[{ label: "Value", start: editing, isLong: true }]}

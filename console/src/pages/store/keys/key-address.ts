@@ -1,9 +1,9 @@
 /** The address of a key's page. The name is in the query: a path could not hold an empty name, `..`, or bytes that are not text. */
-import { BASE } from "../../../app.tsx";
+import { pagePath } from "../../../places.ts";
 import { type Bytes, bytesOfHex, bytesOfText, hexOfBytes, textOfBytes } from "../values/bytes.ts";
 
 export function storePath(database: string, rest: string): string {
-  return `${BASE}/store/${encodeURIComponent(database)}/${rest}`;
+  return `${pagePath("store", database)}/${rest}`;
 }
 
 export function keyPath(database: string, key: Bytes): string {

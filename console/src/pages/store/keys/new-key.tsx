@@ -1,9 +1,8 @@
 /** The form for a new key of any type. */
 import { useState } from "preact/hooks";
 import { useLocation } from "preact-iso";
-import { Action } from "../../../parts/action.tsx";
-import { Dialog } from "../../../parts/dialog.tsx";
 import { Field } from "../../../parts/field.tsx";
+import { FormDialog } from "../../../parts/form-dialog.tsx";
 import type { Bytes } from "../values/bytes.ts";
 import { BytesField } from "../values/bytes-field.tsx";
 import { ask } from "../values/run.ts";
@@ -35,20 +34,11 @@ export function NewKey({ database, start, onClose }: NewKeyProps) {
   const create = async (): Promise<string> => {
     if (name === undefined || type === undefined) throw new Error("The form is not complete");
     await createKey(database, { name, type, values: typed.map((value) => value ?? ""), seconds });
-    onClose();
     route(keyPath(database, name));
     return "Created";
   };
   return (
-    <Dialog
-      title="New key"
-      onClose={onClose}
-      actions={
-        <Action kind="main" disabled={!isReady} run={create}>
-          Create
-        </Action>
-      }
-    >
+    <FormDialog title="New key" submit="Create" isReady={isReady} run={create} onClose={onClose}>
       <BytesField label="Name" start={start} onChange={setName} />
       <div class="side-by-side">
         <Field label="Type">
@@ -77,7 +67,7 @@ export function NewKey({ database, start, onClose }: NewKeyProps) {
           onChange={(value) => setValues((old) => ({ ...old, [idOf(field)]: value }))}
         />
       ))}
-    </Dialog>
+    </FormDialog>
   );
 }
 

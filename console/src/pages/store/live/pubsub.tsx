@@ -11,8 +11,8 @@ import { Empty, ErrorBox } from "../../../parts/states.tsx";
 import { type Column, Table } from "../../../parts/table.tsx";
 import type { PageProps } from "../../pages.ts";
 import type { Bytes } from "../values/bytes.ts";
+import { BytesDialog } from "../values/bytes-dialog.tsx";
 import { BytesText } from "../values/bytes-text.tsx";
-import { FormDialog } from "../values/form-dialog.tsx";
 import { ask, bytesOf, listOf, numberOf } from "../values/run.ts";
 import { LiveList, timeColumn } from "./live-list.tsx";
 import { type LiveEvent, useLive } from "./use-live.ts";
@@ -71,7 +71,7 @@ export default function PubSub({ params: { tenant: database = "" } }: PageProps)
       />
       <Channels database={database} />
       {isPublishing && (
-        <FormDialog
+        <BytesDialog
           title="Publish a message"
           action="Publish"
           fields={[{ label: "Channel" }, { label: "Message", isLong: true }]}

@@ -13,7 +13,7 @@ import { type Column, Table } from "../../../parts/table.tsx";
 import { Time } from "../../../parts/time.tsx";
 import type { PageProps } from "../../pages.ts";
 import { shownBytes } from "../values/bytes.ts";
-import { FormDialog } from "../values/form-dialog.tsx";
+import { BytesDialog } from "../values/bytes-dialog.tsx";
 import { ask, askAll, bytesOf, listOf, mapOf, numberOf, type Reply, textOfReply } from "../values/run.ts";
 
 interface SlowRow {
@@ -87,7 +87,7 @@ export default function SlowLog({ params: { tenant: database = "" } }: PageProps
         </Dialog>
       )}
       {isSetting && value !== undefined && (
-        <FormDialog
+        <BytesDialog
           title="Set the threshold"
           action="Set"
           fields={[

@@ -14,8 +14,8 @@ import { type Column, Table } from "../../../parts/table.tsx";
 import { Time } from "../../../parts/time.tsx";
 import type { PageProps } from "../../pages.ts";
 import { type Bytes, shownBytes } from "../values/bytes.ts";
+import { BytesDialog } from "../values/bytes-dialog.tsx";
 import { BytesText } from "../values/bytes-text.tsx";
-import { FormDialog } from "../values/form-dialog.tsx";
 import { ask, listOf } from "../values/run.ts";
 import { type AclUser, type Refusal, readUsers, refusalOf, rulesOf, setUser } from "./acl.ts";
 
@@ -62,7 +62,7 @@ export default function Users({ params: { tenant: database = "" } }: PageProps) 
       )}
       <Refusals database={database} />
       {isCreating && (
-        <FormDialog
+        <BytesDialog
           title="New user"
           action="Create"
           fields={[{ label: "Name" }, { label: "Rules", start: "on ~app:* resetchannels +@read", hint: RULES_HINT }]}
@@ -97,7 +97,7 @@ function UserDialog({ database, user, changed, onClose }: UserDialogProps) {
   const isDefault = name === "default";
   if (isEditing)
     return (
-      <FormDialog
+      <BytesDialog
         title={`Rules of ${shownBytes(name, 60)}`}
         action="Save"
         fields={[{ label: "Rules", start: rulesOf(user), isLong: true, hint: `${RULES_HINT}. The passwords stay.` }]}

@@ -12,7 +12,7 @@ import { type Column, Table } from "../../../parts/table.tsx";
 import type { PageProps } from "../../pages.ts";
 import { storePath } from "../keys/key-address.ts";
 import { bytesOfText } from "../values/bytes.ts";
-import { FormDialog } from "../values/form-dialog.tsx";
+import { BytesFormButton } from "../values/bytes-dialog.tsx";
 import { ask, listOf, mapOf, textOfReply } from "../values/run.ts";
 import { NewIndex } from "./new-index.tsx";
 
@@ -83,7 +83,6 @@ interface AliasRow {
 }
 
 function Aliases({ database }: { database: string }) {
-  const [isAdding, setAdding] = useState(false);
   const aliases = useLoad(
     async (signal) =>
       listOf(await ask(database, ["SEARCH.LISTALIASES"], signal)).map((pair) => {
@@ -113,19 +112,10 @@ function Aliases({ database }: { database: string }) {
     },
   ];
   return (
-    <Card title="Aliases" actions={<Button onClick={() => setAdding(true)}>Add alias</Button>}>
-      {aliases.error !== undefined && <ErrorBox error={aliases.error} onRetry={aliases.reload} />}
-      {aliases.value !== undefined && (
-        <Table
-          label="Aliases"
-          columns={aliasColumns}
-          rows={aliases.value}
-          keyOf={({ alias }) => alias}
-          empty={<Empty>No alias. An alias is a second name, which can be given to another index at once.</Empty>}
-        />
-      )}
-      {isAdding && (
-        <FormDialog
+    <Card
+      title="Aliases"
+      actions={
+        <BytesFormButton
           title="Add alias"
           action="Add"
           fields={[{ label: "Alias" }, { label: "Index" }]}
@@ -134,7 +124,17 @@ function Aliases({ database }: { database: string }) {
             aliases.reload();
             return isNew ? "Added" : "The alias now names this index";
           }}
-          onClose={() => setAdding(false)}
+        />
+      }
+    >
+      {aliases.error !== undefined && <ErrorBox error={aliases.error} onRetry={aliases.reload} />}
+      {aliases.value !== undefined && (
+        <Table
+          label="Aliases"
+          columns={aliasColumns}
+          rows={aliases.value}
+          keyOf={({ alias }) => alias}
+          empty={<Empty>No alias. An alias is a second name, which can be given to another index at once.</Empty>}
         />
       )}
     </Card>

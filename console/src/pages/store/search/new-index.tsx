@@ -1,9 +1,8 @@
 /** The form for a new search index. */
 import { useState } from "preact/hooks";
 import { useLocation } from "preact-iso";
-import { Action } from "../../../parts/action.tsx";
-import { Dialog } from "../../../parts/dialog.tsx";
 import { Field } from "../../../parts/field.tsx";
+import { FormDialog } from "../../../parts/form-dialog.tsx";
 import { bytesOfText } from "../values/bytes.ts";
 import { ask } from "../values/run.ts";
 import { indexPath } from "./indexes.tsx";
@@ -24,19 +23,16 @@ export function NewIndex({ database, onClose }: { database: string; onClose: () 
     const fields = schema.split(/\s+/).filter((word) => word !== "");
     const words = ["SEARCH.CREATE", name, "ON", type, "PREFIX", `${given.length}`, ...given];
     await ask(database, [...words, "LANGUAGE", language, "SCHEMA", ...fields].map(bytesOfText));
-    onClose();
     route(indexPath(database, name));
     return "Created. Existing keys are read in the background.";
   };
   return (
-    <Dialog
+    <FormDialog
       title="New index"
+      submit="Create"
+      isReady={name !== "" && schema.trim() !== ""}
+      run={create}
       onClose={onClose}
-      actions={
-        <Action kind="main" disabled={name === "" || schema.trim() === ""} run={create}>
-          Create
-        </Action>
-      }
     >
       <Field label="Name">
         <input value={name} spellcheck={false} onInput={({ currentTarget }) => setName(currentTarget.value)} />
@@ -67,6 +63,6 @@ export function NewIndex({ database, onClose }: { database: string; onClose: () 
           onInput={({ currentTarget }) => setSchema(currentTarget.value)}
         />
       </Field>
-    </Dialog>
+    </FormDialog>
   );
 }

@@ -9,8 +9,8 @@ import { Card } from "../../../../parts/page.tsx";
 import { Empty, ErrorBox, Loading } from "../../../../parts/states.tsx";
 import { type Column, Table } from "../../../../parts/table.tsx";
 import { type Bytes, shownBytes } from "../../values/bytes.ts";
+import { BytesDialog } from "../../values/bytes-dialog.tsx";
 import { BytesText } from "../../values/bytes-text.tsx";
-import { FormDialog } from "../../values/form-dialog.tsx";
 import { ask, bytesOf, listOf, mapOf, numberOf, textOfReply } from "../../values/run.ts";
 import type { ValueViewProps } from "../value-view.ts";
 import { StreamGroup } from "./stream-group.tsx";
@@ -86,7 +86,7 @@ export function StreamGroups(props: ValueViewProps) {
         </Card>
       )}
       {isCreating && (
-        <FormDialog
+        <BytesDialog
           title="New group"
           action="Create"
           fields={[

@@ -1,18 +1,18 @@
 /** Queues: how many messages wait, how many are called at a time. */
-import "./messaging.css";
-import { request } from "../../api/client.ts";
-import { useLoad } from "../../api/load.ts";
-import { Badge } from "../../parts/badge.tsx";
-import { Code } from "../../parts/code.tsx";
-import { Field } from "../../parts/field.tsx";
-import { FormDialog, fieldText } from "../../parts/form-dialog.tsx";
-import { countText } from "../../parts/format.ts";
-import { PageHead } from "../../parts/page.tsx";
-import { Empty, ErrorBox, Loading } from "../../parts/states.tsx";
-import { type Column, Table } from "../../parts/table.tsx";
-import { Time } from "../../parts/time.tsx";
-import type { PageProps } from "../pages.ts";
-import { api, page } from "./places.ts";
+import "../messaging.css";
+import { request } from "../../../api/client.ts";
+import { useLoad } from "../../../api/load.ts";
+import { Badge } from "../../../parts/badge.tsx";
+import { Code } from "../../../parts/code.tsx";
+import { Field } from "../../../parts/field.tsx";
+import { FormButton, fieldText } from "../../../parts/form-dialog.tsx";
+import { countText } from "../../../parts/format.ts";
+import { PageHead } from "../../../parts/page.tsx";
+import { Empty, ErrorBox, Loading } from "../../../parts/states.tsx";
+import { type Column, Table } from "../../../parts/table.tsx";
+import { Time } from "../../../parts/time.tsx";
+import type { PageProps } from "../../pages.ts";
+import { api, page } from "../places.ts";
 
 export interface Queue {
   readonly name: string;
@@ -38,7 +38,7 @@ export default function Queues({ params: { tenant = "" } }: PageProps) {
         title="Queues"
         lead="The messages of a queue are delivered in order, as many at a time as its parallelism"
         actions={
-          <FormDialog
+          <FormButton
             title="Create a queue"
             kind="main"
             submit="Create"
@@ -57,7 +57,7 @@ export default function Queues({ params: { tenant = "" } }: PageProps) {
               <input name="name" required spellcheck={false} />
             </Field>
             <ParallelismField value={1} />
-          </FormDialog>
+          </FormButton>
         }
       />
       {error !== undefined && <ErrorBox error={error} onRetry={reload} />}

@@ -1,7 +1,7 @@
 /** A dialog with fields for bytes, and one action. */
 import { useState } from "preact/hooks";
-import { Action } from "../../../parts/action.tsx";
-import { Dialog } from "../../../parts/dialog.tsx";
+import { Button } from "../../../parts/button.tsx";
+import { FormDialog } from "../../../parts/form-dialog.tsx";
 import type { Bytes } from "./bytes.ts";
 import { BytesField } from "./bytes-field.tsx";
 
@@ -12,35 +12,24 @@ export interface FormField {
   readonly hint?: string;
 }
 
-export interface FormDialogProps {
+export interface BytesFormProps {
   readonly title: string;
   /** The name of the action. */
   readonly action: string;
   readonly fields: readonly FormField[];
   /** Gets the values in the order of the fields. A text that it resolves with is shown. The dialog closes after a success. */
   readonly submit: (values: readonly Bytes[]) => Promise<unknown>;
-  readonly onClose: () => void;
 }
 
-export function FormDialog({ title, action, fields, submit, onClose }: FormDialogProps) {
+export function BytesDialog({ title, action, fields, submit, onClose }: BytesFormProps & { onClose: () => void }) {
   const [values, setValues] = useState<readonly (Bytes | undefined)[]>(() => fields.map(({ start = "" }) => start));
   return (
-    <Dialog
+    <FormDialog
       title={title}
+      submit={action}
+      isReady={!values.includes(undefined)}
+      run={() => submit(values.map((value) => value ?? ""))}
       onClose={onClose}
-      actions={
-        <Action
-          kind="main"
-          disabled={values.includes(undefined)}
-          run={async () => {
-            const note = await submit(values.map((value) => value ?? ""));
-            onClose();
-            return note;
-          }}
-        >
-          {action}
-        </Action>
-      }
     >
       {fields.map((field, index) => (
         <BytesField
@@ -49,6 +38,17 @@ export function FormDialog({ title, action, fields, submit, onClose }: FormDialo
           onChange={(value) => setValues((old) => old.map((one, at) => (at === index ? value : one)))}
         />
       ))}
-    </Dialog>
+    </FormDialog>
+  );
+}
+
+/** A button with the title of the dialog that it opens. */
+export function BytesFormButton(form: BytesFormProps) {
+  const [isOpen, setOpen] = useState(false);
+  return (
+    <>
+      <Button onClick={() => setOpen(true)}>{form.title}</Button>
+      {isOpen && <BytesDialog {...form} onClose={() => setOpen(false)} />}
+    </>
   );
 }

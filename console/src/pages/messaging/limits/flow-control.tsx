@@ -1,17 +1,17 @@
 /** Flow-control keys: their limits, what is under way, what waits. */
-import "./messaging.css";
-import { request } from "../../api/client.ts";
-import { useLoad } from "../../api/load.ts";
-import { Badge } from "../../parts/badge.tsx";
-import { Code } from "../../parts/code.tsx";
-import { type FilterField, Filters, useFilters } from "../../parts/filters.tsx";
-import { countText } from "../../parts/format.ts";
-import { PageHead } from "../../parts/page.tsx";
-import { Empty, ErrorBox, Loading } from "../../parts/states.tsx";
-import { type Column, Table } from "../../parts/table.tsx";
-import type { PageProps } from "../pages.ts";
-import { limitsText } from "./message-facts.tsx";
-import { api, page } from "./places.ts";
+import "../messaging.css";
+import { request } from "../../../api/client.ts";
+import { useLoad } from "../../../api/load.ts";
+import { Badge } from "../../../parts/badge.tsx";
+import { Code } from "../../../parts/code.tsx";
+import { type FilterField, Filters, useFilters } from "../../../parts/filters.tsx";
+import { countText } from "../../../parts/format.ts";
+import { PageHead } from "../../../parts/page.tsx";
+import { Empty, ErrorBox, Loading } from "../../../parts/states.tsx";
+import { type Column, Table } from "../../../parts/table.tsx";
+import type { PageProps } from "../../pages.ts";
+import { limitsText } from "../message-facts.tsx";
+import { api, page } from "../places.ts";
 
 export interface FlowKey {
   readonly flowControlKey: string;

@@ -1,0 +1,72 @@
+/** Messages by hand: published, cancelled, retried; a queue and a schedule that stop and go on. */
+import type { Page } from "playwright-core";
+import { follow, type MainPath, press } from "./main-path.ts";
+
+export const messaging: MainPath = {
+  area: "Messaging",
+  fact: "publishes, follows, cancels and retries a message, and pauses a queue and a schedule",
+  async walk({ page, app }) {
+    let status = 200;
+    const url = app.route("hook", async () => new Response("answer", { status }));
+
+    await follow(page, "Messaging", "Publish");
+    // Faster than the page shows it.
+    await page.getByLabel("Body").pressSequentially('{"order": 17}');
+    await publish(page, { Destination: url });
+    await page.getByText("Attempt 1: delivered").waitFor();
+    const id = (await page.locator("h1 bdi").innerText()).trim();
+    await page.getByRole("region", { name: "Body of the message" }).getByText('"order": 17').waitFor();
+    await follow(page, "Messaging", "Messages");
+    await page.getByRole("row").filter({ hasText: "delivered" }).getByRole("link", { name: id }).click();
+    await page.getByText("Attempt 1: delivered").waitFor();
+
+    await follow(page, "Messaging", "Publish");
+    await publish(page, { Destination: url, Delay: "1h" });
+    await press(page, "Cancel message", true);
+    await page.getByRole("list", { name: "Attempts" }).getByText("Cancelled", { exact: true }).waitFor();
+
+    status = 500;
+    await follow(page, "Messaging", "Publish");
+    await publish(page, { Destination: url, Retries: "0" });
+    await page.getByText("Attempt 1: status 500").waitFor();
+    await follow(page, "Messaging", "Dead letters");
+    await page.getByRole("row").filter({ hasText: "status 500" }).getByRole("link").click();
+    await page.getByRole("region", { name: "Last response" }).getByText("answer").waitFor();
+    status = 200;
+    await press(page, "Retry");
+    await page.getByText("Attempt 1: delivered").waitFor();
+
+    await follow(page, "Messaging", "Queues");
+    await press(page, "Create a queue");
+    await page.getByLabel("Name").fill("orders");
+    await page.keyboard.press("Enter");
+    await page.getByRole("link", { name: "orders" }).click();
+    await pauseAndResume(page, "running");
+
+    await follow(page, "Messaging", "Schedules");
+    await page.getByRole("link", { name: "Create a schedule" }).click();
+    await page.getByLabel("Cron").fill("0 3 * * *");
+    await page.getByLabel("Schedule id").fill("nightly");
+    await page.getByLabel("Destination").fill(url);
+    await press(page, "Create");
+    await page.getByText("It has not fired yet").waitFor();
+    await press(page, "Run now");
+    await page.getByRole("link", { name: /^msg_/ }).waitFor();
+    await pauseAndResume(page, "active");
+  },
+  asked: ["dlq 1", "dlq 100", "logs 1", "logs 100"],
+};
+
+async function publish(page: Page, fields: Readonly<Record<string, string>>): Promise<void> {
+  for (const [label, text] of Object.entries(fields)) await page.getByLabel(label, { exact: true }).fill(text);
+  await press(page, "Publish");
+  await page.getByRole("heading", { level: 1, name: /^msg_/ }).waitFor();
+}
+
+async function pauseAndResume(page: Page, running: string): Promise<void> {
+  const lead = page.locator(".lead");
+  await press(page, "Pause");
+  await lead.getByText("paused", { exact: true }).waitFor();
+  await press(page, "Resume");
+  await lead.getByText(running, { exact: true }).waitFor();
+}

@@ -1,0 +1,50 @@
+/** Runs of workflows: one that ends, one that is cancelled, one that fails and begins again. */
+import { follow, type MainPath, press } from "./main-path.ts";
+
+export const workflows: MainPath = {
+  area: "Workflows",
+  fact: "shows the steps of a run, cancels one that sleeps, and restarts one from its dead letter",
+  async walk({ page, app }) {
+    const greeting = app.workflow("greeting", async (context) => {
+      const name = await context.run("read the name", () => "Ada");
+      return await context.run("greet", () => `Hello ${name}`);
+    });
+    const waiting = app.workflow("waiting", async (context) => {
+      await context.sleep("until tomorrow", 86_400);
+    });
+    let isBroken = true;
+    const broken = app.workflow("broken", async (context) =>
+      context.run("charge", () => {
+        if (isBroken) throw new Error("no money");
+        return "charged";
+      }),
+    );
+
+    await app.client.trigger({ url: greeting });
+    await follow(page, "Workflows", "Runs");
+    await page.getByRole("row").filter({ hasText: greeting }).getByRole("link").click();
+    const steps = page.getByRole("list", { name: "Steps" });
+    await steps.getByText("greet", { exact: true }).click();
+    await page.getByRole("region", { name: "Output of greet" }).getByText("Hello Ada").waitFor();
+    await page.getByRole("region", { name: "Result of the run" }).getByText("Hello Ada").waitFor();
+    await steps.getByText("read the name").waitFor();
+
+    await app.client.trigger({ url: waiting });
+    await follow(page, "Workflows", "Runs");
+    await page.getByRole("row").filter({ hasText: waiting }).getByRole("link").click();
+    await press(page, "Cancel run", true);
+    await page.locator(".lead").getByText("canceled").waitFor();
+
+    const { workflowRunId } = await app.client.trigger({ url: broken, retries: 0 });
+    await app.ended(workflowRunId);
+    await follow(page, "Messaging", "Dead letters");
+    await page.getByRole("row").filter({ hasText: workflowRunId }).getByRole("link").click();
+    await page.getByRole("link", { name: workflowRunId }).click();
+    await page.locator(".lead").getByText("failed").waitFor();
+    isBroken = false;
+    await press(page, "Restart", true);
+    await page.locator(".lead").getByText("success").waitFor();
+    await page.getByRole("region", { name: "Result of the run" }).getByText("charged").waitFor();
+  },
+  asked: ["dlq 1", "dlq 100", "logs 1", "logs 10"],
+};
