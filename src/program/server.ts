@@ -77,7 +77,6 @@ import type { RunSettings } from "./settings/run-settings.ts";
 import { stderrEvents } from "./stderr.ts";
 import { areaOfKind, areaTenantOf, kindOfArea, TenantAdministration, tenantNouns } from "./tenants/administration.ts";
 import { type AuditLog, openAuditLog, SERVER } from "./tenants/audit-log.ts";
-import { readAudit } from "./tenants/audit-reader.ts";
 import { indexRulesOf, resolveTenants, secretPaths, type Tenants } from "./tenants/tokens.ts";
 import type { CopyThread } from "./workers/copy-thread.ts";
 
@@ -392,7 +391,13 @@ export class Server implements SlotEvents {
           return own.whileUnchanged((tokens) => backups.make(tokens));
         },
       }),
-      ...(dataDirectory !== undefined && { audit: (query) => readAudit(resolve(dataDirectory), query) }),
+      ...(dataDirectory !== undefined && {
+        async audit(query) {
+          // Most servers never read it.
+          const { readAudit } = await import("./tenants/audit-reader.ts");
+          return readAudit(resolve(dataDirectory), query);
+        },
+      }),
       ...(this.#options.onStopRequest !== undefined && { stop: this.#options.onStopRequest }),
       ...(run.command === "dev" && { reset: () => this.reset() }),
       onChange: (change) => this.#audit.note(change),
