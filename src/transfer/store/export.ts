@@ -40,7 +40,7 @@ export async function exportStore(call: CommandCall): Promise<0> {
   const target = await openTarget({ run: call.run, version: call.version, isMade: false });
   try {
     const calls = new StoreCalls(target.client("store", call.options.get("database")));
-    const progress = progressOf(call.run, { unit: "keys" });
+    const progress = progressOf(call.run, { unit: "keys", tellsTimeLeft: true });
     const { keyCount, documentCount } = await writeFiles(path, calls, progress).finally(() => progress.end());
     call.print(`${keyCount} keys written to ${place}, which redis-server 7.0 and later load`);
     if (documentCount > 0) {

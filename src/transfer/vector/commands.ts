@@ -25,7 +25,7 @@ export async function runVectorExport(call: CommandCall): Promise<0 | 1> {
   const target = await openTarget({ run: call.run, version: call.version, isMade: false });
   try {
     const { index, indexName } = indexOf(target, call);
-    const progress = progressOf(call.run, { unit: "records, each read twice" });
+    const progress = progressOf(call.run, { unit: "records, each read twice", tellsTimeLeft: true });
     const report = await exportVectors({
       ...{ index, indexName, progress, path: resolve(path), clock: systemClock },
       ...choicesOf(call),
@@ -43,7 +43,7 @@ export async function runVectorImport(call: CommandCall): Promise<0 | 1> {
     const target = await openTarget({ run: call.run, version: call.version, isMade: true });
     try {
       const { index, indexName } = indexOf(target, call);
-      const progress = progressOf(call.run, { unit: "records, each read twice" });
+      const progress = progressOf(call.run, { unit: "records, each read twice", tellsTimeLeft: true });
       const { source } = opened;
       const report = await importVectors({
         ...{ source, index, indexName, progress, clock: systemClock },

@@ -1,0 +1,119 @@
+/**
+ * Requests of `upstash/vector-go` (73a1ced, 2860dd7, 207f98d) and `upstash/vector-php` (23eb262, 07f1a15, 2c69e39) that depend on
+ * how the language prints JSON: encoding/json escapes <, > and & and prints nil as null, json_encode escapes slashes and
+ * characters beyond ASCII, and prints an absent payload as an empty list.
+ */
+import type { ClientRow, Shape } from "./client-rows.ts";
+
+const record: Shape = { needs: { id: "text" } };
+const hit: Shape = { needs: { id: "text", score: "number" } };
+const result = (shape: Shape | readonly [Shape]): Shape => ({ needs: { result: shape } });
+const success: Shape = { needs: { result: "text" } };
+const deleted = result({ needs: { deleted: "integer" } });
+const info = result({
+  needs: {
+    vectorCount: "integer",
+    pendingVectorCount: "integer",
+    indexSize: "integer",
+    dimension: "integer",
+    similarityFunction: "text",
+    namespaces: { needs: { "": { needs: { vectorCount: "integer", pendingVectorCount: "integer" } } } },
+  },
+});
+
+export const vectorGo: readonly ClientRow[] = [
+  {
+    call: "Upsert",
+    request: "POST /upsert",
+    body: '{"id":"\\u003ca\\u003e \\u0026","vector":[0.1,1e-7],"metadata":{"html":"\\u003cb\\u003e","n":1e+21,"ü":"\\u2028"}}',
+    answer: success,
+  },
+  {
+    call: "UpsertMany",
+    request: "POST /upsert/ns",
+    body: '[{"id":"b","vector":[0.3,0.4]},{"id":"","vector":[1,2]}]',
+    answer: success,
+  },
+  {
+    call: "Query",
+    request: "POST /query",
+    body: '{"vector":[0.1,0],"topK":1,"includeMetadata":true,"filter":"html = \'\\u003cb\\u003e\'"}',
+    answer: result([hit]),
+    has: { "result.0.id": "<a> &", "result.0.metadata": { html: "<b>", n: 1e21, ü: "\u2028" } },
+  },
+  {
+    call: "Fetch",
+    request: "POST /fetch",
+    body: '{"ids":["\\u003ca\\u003e \\u0026"],"includeVectors":true}',
+    answer: result([record]),
+    has: { result: [{ id: "<a> &", vector: [0.1, 1e-7] }] },
+  },
+  {
+    call: "Range",
+    request: "POST /range/ns",
+    body: '{"limit":1}',
+    answer: result({ needs: { nextCursor: "text", vectors: [record] } }),
+  },
+  { call: "Info", request: "POST /info", body: "null", answer: info },
+  { call: "ListNamespaces", request: "POST /list-namespaces", body: "null", has: { result: ["", "ns"] } },
+  {
+    call: "DeleteMany",
+    request: "POST /delete/ns",
+    body: '["b","none"]',
+    answer: deleted,
+    has: { "result.deleted": 1 },
+  },
+  { call: "Delete", request: "POST /delete", body: "<a> &", answer: deleted, has: { "result.deleted": 1 } },
+  { call: "Reset", request: "POST /reset/ns", answer: success },
+  { call: "DeleteNamespace", request: "POST /delete-namespace/ns", answer: success },
+];
+
+const json = ["Content-Type", "application/json"];
+
+export const vectorPhp: readonly ClientRow[] = [
+  {
+    call: "upsert",
+    request: "POST /upsert",
+    headers: json,
+    body: '{"id":"posts\\/1","vector":[0.1,1.0e-7],"metadata":{"url":"https:\\/\\/a.test\\/","n":1.0,"name":"\\u00e9\\ud83d\\ude00"},"data":"<b> & \\/"}',
+    answer: success,
+  },
+  {
+    call: "fetch",
+    request: "GET /fetch",
+    headers: json,
+    body: '{"ids":["posts\\/1"],"includeMetadata":true,"includeVectors":true,"includeData":true}',
+    has: {
+      result: [
+        {
+          id: "posts/1",
+          vector: [0.1, 1e-7],
+          metadata: { url: "https://a.test/", n: 1, name: "é😀" },
+          data: "<b> & /",
+        },
+      ],
+    },
+  },
+  {
+    call: "query",
+    request: "POST /query",
+    headers: json,
+    body: '{"vector":[0.1,0.0],"topK":1,"includeMetadata":false,"includeVectors":false,"includeData":false,"filter":"url = \'https:\\/\\/a.test\\/\'"}',
+    answer: result([hit]),
+  },
+  {
+    call: "namespace: upsertMany",
+    request: "POST /upsert/ns",
+    headers: json,
+    body: '[{"id":"1","vector":[1,1]}]',
+    answer: success,
+  },
+  { call: "getInfo", request: "GET /info", headers: json, answer: info },
+  { call: "getInfo with an empty payload", request: "GET /info", headers: json, body: "[]", answer: info },
+  { call: "listNamespaces", request: "GET /list-namespaces", headers: json, has: { result: ["", "ns"] } },
+  { call: "delete", request: "DELETE /delete", headers: json, body: '{"ids":["posts\\/1"]}', answer: deleted },
+  { call: "namespace: reset", request: "DELETE /reset/ns", headers: json, body: "[]", answer: success },
+  { call: "deleteNamespace", request: "DELETE /delete-namespace/ns", headers: json, body: "[]", answer: success },
+  { call: "resetAll", request: "DELETE /reset?all=true", headers: json, body: "[]", answer: success },
+  { call: "random of an empty index", request: "GET /random", headers: json, has: { result: null } },
+];
