@@ -42,6 +42,7 @@ const done = object({ ok: flag });
 /** A route without a description does not compile, nor does a description without a route. */
 const descriptions: Readonly<Record<ConsoleOperationId, Described>> = {
   getConsoleDocument: { done: anyObject },
+  getAreaDocument: { done: anyObject, refusals: [404] },
   getSession: {
     done: object(
       { mode: words("dev", "serve"), loggedIn: flag, csrf: text },

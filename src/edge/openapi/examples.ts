@@ -63,6 +63,7 @@ const values: Readonly<Record<string, unknown>> = {
   workflowRunCreatedAt: UNIX_MS,
   workflowUrl: "https://app.example/api/order",
   // The admin port and the console.
+  area: "store",
   callerIP: "127.0.0.1",
   callerIp: "127.0.0.1",
   csrf: "9f3c…",
