@@ -63,10 +63,13 @@ async function bundleEntries(
   await bundle.close();
 }
 
-/** Removes what was built before, but not the console, which has a build of its own (console/). */
+/** These have builds of their own. */
+const builtElsewhere: readonly string[] = ["console", "site"];
+
+/** Removes what was built before. */
 function clear(folder: string): void {
   for (const name of existsSync(folder) ? readdirSync(folder) : [])
-    if (name !== "console") rmSync(join(folder, name), { recursive: true });
+    if (!builtElsewhere.includes(name)) rmSync(join(folder, name), { recursive: true });
 }
 
 /** Makes `folder` a package as a user installs it, without its documentation, for tests that start the program. */

@@ -63,6 +63,16 @@ describe("pages of the console", { skip: missingBrowser() }, () => {
     assert.deepEqual([...wide, ...problems], []);
   });
 
+  test("the API page finds an operation by a part of its path, and shows its example", async () => {
+    await using opened = await openPage(browser);
+    const { page, problems } = opened;
+    await goTo(page, `${larder.admin.url}/console/openapi?area=messaging&find=v2/publish`);
+    await page.locator("[role=rowgroup] a").click();
+    await page.getByRole("heading", { name: "Example of a body" }).waitFor();
+    assert.match(await page.locator("pre").first().innerText(), /"id": 7/);
+    assert.deepEqual(problems, []);
+  });
+
   test("a list of many rows has few elements, and asks for the next page at its end only", async () => {
     await using opened = await openPage(browser);
     const { page } = opened;

@@ -1,5 +1,6 @@
 /** All pages of the console, by their place in the navigation. Each area has its own table and is loaded when it is opened. */
 import type { ComponentType } from "preact";
+import { apiPages } from "./api/pages.ts";
 import { homePages } from "./home/pages.ts";
 import { messagingPages } from "./messaging/pages.ts";
 import { operationsPages } from "./operations/pages.ts";
@@ -39,4 +40,5 @@ export const pageGroups: readonly PageGroup[] = [
   { title: "Store", tenants: "databases", pages: storePages },
   { title: "Vector", tenants: "indexes", pages: vectorPages },
   { title: "Operations", pages: operationsPages },
+  { title: "Reference", pages: apiPages },
 ];

@@ -14,9 +14,11 @@ import {
   jsonBody,
   namesIn,
   type Operation,
+  type OperationExample,
   type OperationMethod,
   type Parameter,
   type RequestBody,
+  type Tag,
   TRANSPORT,
 } from "./operation.ts";
 import {
@@ -44,7 +46,24 @@ interface Described {
   /** The meaning of a negative answer. */
   readonly negativeMeaning?: string;
   readonly refusals?: readonly (400 | 404 | 409)[];
+  readonly example?: OperationExample;
 }
+
+const tags: readonly Tag[] = [
+  {
+    name: "Health",
+    description: "Probes, version, metrics and figures",
+    paths: ["/health", "/version", "/metrics", "/v1/stats"],
+  },
+  { name: "Databases", description: "Databases of the store and their tokens", paths: ["/v1/databases"] },
+  { name: "Indexes", description: "Indexes of vectors and their tokens", paths: ["/v1/indexes"] },
+  { name: "Users", description: "Users of messaging and their tokens", paths: ["/v1/users"] },
+  {
+    name: "The server",
+    description: "Snapshots, backups, and in `larder dev` resetting and stopping",
+    paths: ["/v1/snapshot", "/v1/backup", "/v1/stop", "/reset"],
+  },
+];
 
 const name = { name: text };
 const settingValue: Schema = { type: ["string", "number", "boolean", "array", "null"] };
@@ -55,6 +74,10 @@ const createTenant = (kind: TenantKind): Described => ({
   done: named("Tokens"),
   meaning: "Created",
   refusals: [400, 409],
+  example: {
+    request: { name: "books", ...(isDescribed[kind] && { dimension: 384, similarity: "COSINE" }) },
+    answer: { name: "books", token: "…", readOnlyToken: "…" },
+  },
 });
 const deleteTenant: Described = { done: named("Deleted"), refusals: [404, 409] };
 const resetPassword: Described = { done: named("Tokens"), refusals: [404, 409] };
@@ -65,7 +88,11 @@ const descriptions: Readonly<Record<AdminOperationId, Described>> = {
   isReady: { done: named("Readiness"), meaning: "Ready", negativeMeaning: "Not ready" },
   hasStarted: { done: named("Startup"), meaning: "Started", negativeMeaning: "Still starting" },
   getVersion: { done: object({ version: text, node: text, formats: mapOf(number) }) },
-  getMetrics: { done: text, meaning: "The metrics" },
+  getMetrics: {
+    done: text,
+    meaning: "The metrics",
+    example: { answer: "# TYPE larder_disk_free_bytes gauge\nlarder_disk_free_bytes 52428800000\n" },
+  },
   listDatabases: listTenants("databases"),
   createDatabase: createTenant("databases"),
   deleteDatabase: deleteTenant,
@@ -121,6 +148,7 @@ export function describeAdmin(): AreaDescription {
   return {
     title: "larder: the admin port",
     description: `Operations that need a token need the admin token. HEAD is answered like GET.\n\n${TRANSPORT}`,
+    tags,
     operations: adminRoutes.map(operationOf),
     schemas: {
       Error: object({ error: text }),
@@ -176,10 +204,13 @@ function operationOf(route: AdminRoute<AdminOperationId>): Operation {
       ...answersOf(route, facts),
       ...(facts.refusals ?? []).map((status) => refusal(status, meanings[status])),
       ...(route.access === "admin" ? [refusal(401, "The token is missing or is not the admin token")] : []),
+      refusal(403, "A page of another site"),
+      refusal(421, "The port does not answer to this Host"),
       refusal(500, "Internal error; the log of the server has the cause"),
       ...(route.negativeStatus === 503 ? [] : [refusal(503, "An area is not serving")]),
     ],
     token: route.access === "admin" ? "standard" : "open",
+    ...(described.example !== undefined && { example: described.example }),
   };
 }
 

@@ -15,6 +15,7 @@ import {
   openApiPath,
   type Parameter,
   type RequestBody,
+  type Tag,
   TRANSPORT,
 } from "./operation.ts";
 import { anyObject, anything, flag, mapOf, named, object, type Schema, text, words } from "./schema.ts";
@@ -26,12 +27,22 @@ interface Described {
   readonly refusals?: readonly (400 | 404 | 429)[];
 }
 
+const tags: readonly Tag[] = [
+  {
+    name: "Calls",
+    description: "Requests to the areas and to the admin port, with the token of the tenant",
+    paths: ["/console/api/admin", "/console/api/store", "/console/api/vector", "/console/api/messaging"],
+  },
+  { name: "The console", description: "The session, and the facts that the pages show", paths: ["/console/api"] },
+];
+
 const passedOn: Described = { done: anything, refusals: [400, 404] };
 const done = object({ ok: flag });
 
 /** A route without a description does not compile, nor does a description without a route. */
 const descriptions: Readonly<Record<ConsoleOperationId, Described>> = {
   getConsoleDocument: { done: anyObject },
+  getAreaDocument: { done: anyObject, refusals: [404] },
   getSession: {
     done: object(
       { mode: words("dev", "serve"), loggedIn: flag, csrf: text },
@@ -53,6 +64,7 @@ export function describeConsole(): AreaDescription {
   return {
     title: "larder: the console",
     description: `The API of the pages under /console, for them only: it may change with any version. In \`larder serve\`, operations that need a token need the cookie of a session in its place; in \`larder dev\` they need neither. A change needs the header X-Larder-Csrf with the \`csrf\` of the session. Answers of areas and of the admin port are theirs; bodies that are not JSON are attachments.\n\n${TRANSPORT}`,
+    tags,
     operations: consoleRoutes.flatMap(operationsOf),
     schemas: { Error: object({ error: text }) },
   };

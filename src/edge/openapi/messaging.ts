@@ -12,6 +12,7 @@ import { MESSAGE_CANCEL_MAX } from "../messaging/routes/messages.ts";
 import { RUN_EVENT_LIST_MAX } from "../messaging/routes/run-logs.ts";
 import { RUN_CANCEL_MAX } from "../messaging/routes/runs.ts";
 import { type MessagingOperationId, messagingRoutes } from "../messaging/routes/table.ts";
+import { JOB_URL, MESSAGE_ID } from "./examples.ts";
 import {
   count,
   cursor,
@@ -37,10 +38,12 @@ import {
   jsonBody,
   namesIn,
   type Operation,
+  type OperationExample,
   type OperationMethod,
   openApiPath,
   type Parameter,
   type RequestBody,
+  type Tag,
   TRANSPORT,
 } from "./operation.ts";
 import {
@@ -68,7 +71,46 @@ interface Described {
   readonly refusals?: readonly (404 | 412 | 501)[];
   /** The name of the part of the path in the place of `*`; `destination` if absent. */
   readonly rest?: string;
+  readonly example?: OperationExample;
 }
+
+const tags: readonly Tag[] = [
+  {
+    name: "Workflow runs",
+    description: "Starting, reading and cancelling runs, and the events that they wait for",
+    paths: ["/v2/trigger", "/v2/batch/trigger", "/v2/workflows/runs", "/v2/workflows/hooks", "/v2/wait", "/v2/notify"],
+  },
+  {
+    name: "Failed runs",
+    description: "Runs that failed permanently: resuming, restarting, deleting",
+    paths: ["/v2/workflows/dlq"],
+  },
+  {
+    name: "Logs",
+    description: "What happened to messages and runs",
+    paths: ["/v2/logs", "/v2/events", "/v2/workflows/"],
+  },
+  {
+    name: "Messages",
+    description: "Publishing, enqueueing, reading and cancelling messages",
+    paths: ["/v2/publish", "/v2/enqueue", "/v2/batch", "/v2/messages"],
+  },
+  { name: "Queues", description: "Messages that are delivered in order", paths: ["/v2/queues"] },
+  { name: "Schedules", description: "Messages that are published by a cron expression", paths: ["/v2/schedules"] },
+  { name: "URL groups", description: "Several destinations under one name", paths: ["/v2/topics"] },
+  { name: "Dead letters", description: "Messages that failed permanently", paths: ["/v2/dlq"] },
+  {
+    name: "Flow control",
+    description: "Limits of parallel deliveries and of their rate, by key",
+    paths: ["/v2/flowControl", "/v2/globalParallelism"],
+  },
+  {
+    name: "Signing keys",
+    description: "The keys that sign deliveries. A GET of the path of their rotation is about flow control",
+    paths: ["/v2/keys"],
+  },
+  { name: "Not available", description: "Paths of the hosted service that larder refuses", paths: ["/llm"] },
+];
 
 const empty = named("Empty");
 const message = bytesBody("The body of the message");
@@ -104,11 +146,15 @@ const runLogs = (): Described => ({
   ],
   done: either(named("Runs"), named("RunEvents")),
 });
+const eventData: OperationExample = { request: '{"paid":true}' };
+/** Everything with a label. */
+const byLabel = { label: "billing" };
 const startFailedRuns = (): Described => ({
   parameters: [...filters("dead letters"), count(FAILED_RUN_START_MAX), cursor, ...overrideHeaders],
   body: parametersBody,
   done: object({ workflowRuns: list(named("StartedRun")) }, { cursor: text }),
   refusals: [404, 412],
+  example: { request: byLabel },
 });
 const startFailedRun: Described = { parameters: overrideHeaders, done: named("StartedRun"), refusals: [404, 412] };
 
@@ -119,18 +165,24 @@ const descriptions: Readonly<Record<MessagingOperationId, Described>> = {
     body: message,
     done: publishedOrList,
     refusals: [412],
+    example: { request: '{"id":7}', answer: { messageId: MESSAGE_ID, url: JOB_URL } },
   },
   enqueue: {
     parameters: messageHeaders,
     body: message,
     done: publishedOrList,
     refusals: [412],
+    example: { request: '{"id":7}', answer: { messageId: MESSAGE_ID, url: JOB_URL } },
   },
   publishBatch: {
     parameters: messageHeaders,
     body: jsonBody(list(batchElement)),
     done: list(publishedOrList),
     refusals: [412],
+    example: {
+      request: [{ destination: JOB_URL, headers: { "Service-Delay": "10s" }, body: '{"id":7}', queue: "mail" }],
+      answer: [{ messageId: MESSAGE_ID, url: JOB_URL }],
+    },
   },
   getMessage: { done: named("Message"), refusals: [404] },
   cancelMessage: { done: object({ cancelled: wholeNumber }), refusals: [404] },
@@ -139,6 +191,7 @@ const descriptions: Readonly<Record<MessagingOperationId, Described>> = {
     parameters: [...filters("messages"), count(MESSAGE_CANCEL_MAX)],
     body: parametersBody,
     done: object({ cancelled: wholeNumber }),
+    example: { request: byLabel, answer: { cancelled: 3 } },
   },
   putQueue: {
     body: jsonBody(
@@ -146,6 +199,7 @@ const descriptions: Readonly<Record<MessagingOperationId, Described>> = {
     ),
     done: empty,
     refusals: [412],
+    example: { request: { queueName: "mail", parallelism: 2 } },
   },
   listQueues: { done: list(named("Queue")) },
   getQueue: { done: named("Queue"), refusals: [404] },
@@ -165,15 +219,22 @@ const descriptions: Readonly<Record<MessagingOperationId, Described>> = {
     body: message,
     done: object({ scheduleId: text }),
     refusals: [412],
+    example: { request: '{"id":7}', answer: { scheduleId: "nightly" } },
   },
   listUrlGroups: { done: list(named("UrlGroup")) },
   getUrlGroup: { done: named("UrlGroup"), refusals: [404] },
-  setUrlGroupHeaders: { body: jsonBody(object({ headers: headerMap })), done: empty, refusals: [404] },
+  setUrlGroupHeaders: {
+    body: jsonBody(object({ headers: headerMap })),
+    done: empty,
+    refusals: [404],
+    example: { request: { headers: { "X-Source": "larder" } } },
+  },
   deleteUrlGroup: { done: empty },
   addEndpoints: {
     body: jsonBody(object({ endpoints: list(object({ url: text }, { name: orNull(text) }), { minItems: 1 }) })),
     done: empty,
     refusals: [412],
+    example: { request: { endpoints: [{ url: JOB_URL, name: "first" }] } },
   },
   removeEndpoints: {
     body: jsonBody(object({ endpoints: list(either(object({ url: text }), object({ name: text })), { minItems: 1 }) })),
@@ -189,12 +250,14 @@ const descriptions: Readonly<Record<MessagingOperationId, Described>> = {
     parameters: deadLetterBulk,
     body: parametersBody,
     done: object({ deleted: wholeNumber }, { cursor: text }),
+    example: { request: byLabel, answer: { deleted: 3 } },
   },
   retryDeadLetters: {
     parameters: [...deadLetterBulk, ...overrideHeaders],
     body: parametersBody,
     done: object({ responses: list(named("Retried")) }, { cursor: text }),
     refusals: [404, 412],
+    example: { request: byLabel },
   },
   retryDeadLetter: {
     parameters: overrideHeaders,
@@ -243,6 +306,7 @@ const descriptions: Readonly<Record<MessagingOperationId, Described>> = {
     body: message,
     done: named("StartedRun"),
     refusals: [412],
+    example: { request: '{"orderId":7}' },
   },
   startRuns: {
     parameters: messageHeaders,
@@ -258,6 +322,7 @@ const descriptions: Readonly<Record<MessagingOperationId, Described>> = {
     body: bytesBody("The result of the run"),
     done: empty,
     refusals: [404],
+    example: { request: '{"total":12}' },
   },
   cancelRuns: {
     parameters: [
@@ -268,6 +333,7 @@ const descriptions: Readonly<Record<MessagingOperationId, Described>> = {
     ],
     body: parametersBody,
     done: object({ cancelled: wholeNumber }),
+    example: { request: byLabel, answer: { cancelled: 3 } },
   },
   waitForEvent: {
     parameters: [{ ...runIdHeader, isRequired: true }],
@@ -289,14 +355,16 @@ const descriptions: Readonly<Record<MessagingOperationId, Described>> = {
     body: bytesBody("The data of the event"),
     done: list(named("Notified")),
     refusals: [412],
+    example: eventData,
   },
-  notifyRun: { body: bytesBody("The data of the event"), done: named("Notified"), refusals: [412] },
+  notifyRun: { body: bytesBody("The data of the event"), done: named("Notified"), refusals: [412], example: eventData },
   listWaiters: { done: list(named("Waiter")) },
-  callWebhook: { body: bytesBody("Anything"), done: named("Notified"), refusals: [404, 412] },
+  callWebhook: { body: bytesBody("Anything"), done: named("Notified"), refusals: [404, 412], example: eventData },
   deleteFailedRuns: {
     parameters: deadLetterBulk,
     body: parametersBody,
     done: object({ deleted: wholeNumber }, { cursor: text }),
+    example: { request: byLabel, answer: { deleted: 3 } },
   },
   listFailedRuns: {
     parameters: deadLetterPage,
@@ -328,6 +396,7 @@ export function describeMessaging(): AreaDescription {
       "The token of a publish may be in the query as `service_token`, `upstash_token` or `qstash_token`, unless the server is configured to refuse it. HEAD is answered like GET.",
       TRANSPORT,
     ].join("\n\n"),
+    tags,
     operations: messagingRoutes.flatMap(operationsOf),
     schemas: messagingSchemas,
     tokenParameter: "service_token",
@@ -345,7 +414,14 @@ const methods: Readonly<Record<Method, readonly OperationMethod[]>> = {
 };
 
 function operationsOf(route: Row): readonly Operation[] {
-  const { parameters = [], body, done, refusals = [], rest = "destination" }: Described = descriptions[route.id];
+  const {
+    parameters = [],
+    body,
+    done,
+    refusals = [],
+    rest = "destination",
+    example,
+  }: Described = descriptions[route.id];
   const { id, rule, template, method: wanted, isOpen, isForReadOnlyToken, takesQueryToken } = route;
   const path = openApiPath(template, rest);
   const names = namesIn(path).map((name): Parameter => ({ name, in: "path", schema: text }));
@@ -360,6 +436,7 @@ function operationsOf(route: Row): readonly Operation[] {
     answers: [...(done === undefined ? [] : answersOf(route, done)), ...refusalsOf(route, refusals)],
     token: isOpen ? "open" : isForReadOnlyToken ? "read-only" : "standard",
     ...(takesQueryToken && { isQueryTokenTaken: true }),
+    ...(example !== undefined && { example }),
   }));
 }
 

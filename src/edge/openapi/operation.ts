@@ -13,6 +13,10 @@ export interface Parameter {
   readonly schema: Schema;
   readonly description?: string;
   readonly isRequired?: boolean;
+  /** Of a part of the path; absent: the usual value of its name. */
+  readonly example?: unknown;
+  /** What a part of the path is, if `name` has the names of several operations. */
+  readonly ownName?: string;
 }
 
 export interface RequestBody {
@@ -47,12 +51,31 @@ export interface Operation {
   readonly token: "open" | "read-only" | "standard";
   /** The token may be in the query instead. */
   readonly isQueryTokenTaken?: boolean;
+  /** Its parts that are absent are made from the schemas (`examples.ts`). */
+  readonly example?: OperationExample;
+}
+
+/** A request and its answer. */
+export interface OperationExample {
+  /** The body. */
+  readonly request?: unknown;
+  /** The body of the first answer, in its first content type. */
+  readonly answer?: unknown;
+}
+
+/** A group of operations. */
+export interface Tag {
+  readonly name: string;
+  readonly description: string;
+  /** How the paths of its operations begin. An operation has the first tag that fits. */
+  readonly paths: readonly string[];
 }
 
 /** The content of the document of an area. */
 export interface AreaDescription {
   readonly title: string;
   readonly description: string;
+  readonly tags: readonly Tag[];
   readonly operations: readonly Operation[];
   /** The schemas that `named` refers to. */
   readonly schemas: Readonly<Record<string, Schema>>;
@@ -82,6 +105,11 @@ export function answer(status: number, meaning: string, schema: Schema): Answer 
 /** `/v2/queues/:queueName` in the syntax of OpenAPI; `rest` is the name of the part in the place of `*`. */
 export function openApiPath(template: string, rest = "rest"): string {
   return template.replace(/:(\w+)/g, "{$1}").replace(/\*$/, `{${rest}}`);
+}
+
+/** The tag of the operations of a path. */
+export function tagOf({ tags }: AreaDescription, path: string): Tag | undefined {
+  return tags.find(({ paths }) => paths.some((start) => path.startsWith(start)));
 }
 
 /** The names in braces, in order. */

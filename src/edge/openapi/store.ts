@@ -13,10 +13,12 @@ import {
   JSON_TYPE,
   jsonBody,
   type Operation,
+  type OperationExample,
   type OperationMethod,
   openApiPath,
   type Parameter,
   type RequestBody,
+  type Tag,
   TRANSPORT,
 } from "./operation.ts";
 import {
@@ -41,6 +43,16 @@ type Described = Omit<Operation, "rule" | "summary" | "answers" | "token" | "isQ
 
 const RESP2 = "application/octet-stream";
 const EVENTS = "text/event-stream";
+
+const tags: readonly Tag[] = [
+  { name: "Batches", description: "Several commands in one request", paths: ["/pipeline", "/multi-exec"] },
+  {
+    name: "Pub/Sub and MONITOR",
+    description: "Messages of channels, and the commands that run, as streams of events",
+    paths: ["/publish", "/subscribe", "/psubscribe", "/monitor"],
+  },
+  { name: "Commands", description: "One command in the path or in the body", paths: ["/"] },
+];
 
 /** Headers that select the format of the answer. */
 export const storeHeaders: readonly Parameter[] = [
@@ -69,6 +81,8 @@ const command: Parameter = {
     .map(({ fullName }) => fullName.toUpperCase())
     .join(", ")}`,
 };
+/** A command whose arguments may be in the path or the body. */
+const commandWithArguments: Parameter = { ...command, example: "mget" };
 const firstArguments: Parameter = {
   name: "arguments",
   in: "path",
@@ -112,8 +126,17 @@ type Describe = (row: StoreRoute) => readonly Described[];
 
 const pathMethods: readonly OperationMethod[] = ["get", "head", "post", "put"];
 
+/** The replies of PING and MGET, which are the examples. */
+const replies: Readonly<
+  Record<string, { readonly plain: unknown; readonly withBody: unknown; readonly body: string }>
+> = {
+  Command: { plain: "PONG", withBody: "hello", body: "hello" },
+  CommandWithArguments: { plain: ["hello"], withBody: ["hello", "Ann"], body: "name" },
+};
+
 /** The operations of a path command, without arguments or with some. */
 function pathCommand(template: string, id: string, parameters: readonly Parameter[]): readonly Described[] {
+  const replyOf = replies[id];
   return pathMethods.map((method) => ({
     id: `${method}${id}`,
     method,
@@ -121,7 +144,9 @@ function pathCommand(template: string, id: string, parameters: readonly Paramete
     parameters: [...parameters, ...storeHeaders],
     ...((method === "post" || method === "put") && {
       body: bytesBody("One argument more, after those of the path"),
+      example: { request: replyOf?.body, answer: { result: replyOf?.withBody } },
     }),
+    ...(method === "get" && { example: { answer: { result: replyOf?.plain } } }),
     answers:
       method === "head"
         ? [
@@ -133,9 +158,9 @@ function pathCommand(template: string, id: string, parameters: readonly Paramete
 }
 
 /** Commands in a body. */
-function bodyCommands(body: RequestBody, success: Answer): Describe {
+function bodyCommands(body: RequestBody, success: Answer, example: OperationExample): Describe {
   return ({ id, template: path }) => [
-    { id, method: "post", path, parameters: storeHeaders, body, answers: [success, refused] },
+    { id, method: "post", path, parameters: storeHeaders, body, answers: [success, refused], example },
   ];
 }
 
@@ -146,9 +171,16 @@ const batch = bodyCommands(
     description: "Commands in JSON or in RESP",
   },
   results,
+  {
+    request: [
+      ["INCR", "visits"],
+      ["HSET", "user:1", "name", "Ann"],
+    ],
+    answer: [{ result: 1 }, { result: 1 }],
+  },
 );
 
-function events(...parameters: readonly Parameter[]): Describe {
+function events(firstEvent: string, ...parameters: readonly Parameter[]): Describe {
   return ({ id, template }) =>
     (["post", "get"] as const).map((method) => ({
       id: method === "post" ? id : `${id}ByGet`,
@@ -156,6 +188,7 @@ function events(...parameters: readonly Parameter[]): Describe {
       path: openApiPath(template, parameters[0]?.name),
       parameters: [...parameters, accept],
       answers: [stream, refused],
+      example: { answer: `data: ${firstEvent}\n\n` },
     }));
 }
 
@@ -163,14 +196,17 @@ function events(...parameters: readonly Parameter[]): Describe {
 const descriptions: Readonly<Record<StoreOperationId, Describe>> = {
   command: ({ template }) => [
     ...pathCommand(template.replace("/*", ""), "Command", [command]),
-    ...pathCommand(template, "CommandWithArguments", [command, firstArguments]),
+    ...pathCommand(template, "CommandWithArguments", [commandWithArguments, firstArguments]),
   ],
-  runCommand: bodyCommands(jsonBody(oneCommand), result),
+  runCommand: bodyCommands(jsonBody(oneCommand), result, {
+    request: ["SET", "greeting", "hello", "EX", 60],
+    answer: { result: "OK" },
+  }),
   runPipeline: batch,
   runTransaction: batch,
-  monitor: events(),
-  subscribe: events(channel),
-  subscribeToPatterns: events({
+  monitor: events('"OK"'),
+  subscribe: events("subscribe,news,1", channel),
+  subscribeToPatterns: events("psubscribe,news.*,1", {
     ...channel,
     name: "pattern",
     description: "A pattern; further patterns are further segments",
@@ -191,6 +227,7 @@ const publish: Operation = {
   ],
   answers: [result, refused, ...refusals()],
   token: tokenOf("publish"),
+  example: { answer: { result: 2 } },
   isQueryTokenTaken: true,
 };
 
@@ -221,17 +258,22 @@ export function describeStore(): AreaDescription {
       "PUT does the same as POST on every path.",
       TRANSPORT,
     ].join("\n\n"),
+    tags,
     operations: [...storeRoutes.flatMap(operationsOf), publish],
-    schemas: { Result: resultShape, Reply: reply, Error: errorShape },
+    schemas: { Result: resultShape, Reply: reply, Element: element, Error: errorShape },
     tokenParameter: "_token",
   };
 }
 
-/** As in RESP2: maps and sets are flat lists, doubles are strings. */
+/**
+ * As in RESP2: maps and sets are flat lists, doubles are strings. A reply has replies in it, but generators of types
+ * accept a schema that contains itself only in objects.
+ */
 const reply: Schema = described(
-  orNull(either(text, integer, list(named("Reply")))),
+  orNull(either(text, integer, list(named("Element")))),
   "Integers beyond 2^53 and doubles are strings; maps are flat lists",
 );
+const element: Schema = orNull(either(text, integer, list(described(anything, "An element again"))));
 const resultShape = object({ result: named("Reply") });
 const errorShape = object({ error: described(text, "Starts with a code such as ERR, WRONGTYPE or NOPERM") });
 

@@ -25,6 +25,7 @@ import {
   type OperationMethod,
   type Parameter,
   type RequestBody,
+  type Tag,
   TRANSPORT,
 } from "./operation.ts";
 import {
@@ -54,7 +55,26 @@ interface Described {
   readonly refusals?: readonly Answer[];
   /** The namespace cannot be the default one, so a path without it does not exist. */
   readonly needsNamespace?: true;
+  readonly example?: { readonly request?: unknown; readonly result: unknown };
 }
+
+const tags: readonly Tag[] = [
+  {
+    name: "Queries",
+    description: "The nearest records to a vector or a text",
+    paths: ["/query", "/resumable-query"],
+  },
+  {
+    name: "Namespaces and the index",
+    description: "Listing, renaming, emptying and deleting namespaces, and the definition of the index",
+    paths: ["/list-namespaces", "/rename-namespace", "/delete-namespace", "/reset", "/info"],
+  },
+  {
+    name: "Records",
+    description: "Storing, reading and deleting records",
+    paths: ["/upsert", "/update", "/fetch", "/delete", "/range", "/random"],
+  },
+];
 
 const id = described(either(text, integer), "A number is the same as its text");
 const ids = either(list(id), id);
@@ -110,10 +130,25 @@ const tooMany = answer(
   named("Error"),
 );
 
+/** The record of the examples. */
+const city = { city: "Oslo" };
+const storedRecord = { id: "a", vector: [0.1, 0.9, 0.3], metadata: city };
+
 /** A route without a description does not compile, nor does a description without a route. */
 const descriptions: Readonly<Record<VectorCommand, Described>> = {
-  upsert: { body: oneOrMore(record), result: done },
-  "upsert-data": { body: oneOrMore(textRecord), result: done },
+  upsert: {
+    body: oneOrMore(record),
+    result: done,
+    example: { request: [storedRecord], result: "Success" },
+  },
+  "upsert-data": {
+    body: oneOrMore(textRecord),
+    result: done,
+    example: {
+      request: [{ id: "b", data: "A lighthouse keeper writes letters", metadata: { year: 1998 } }],
+      result: "Success",
+    },
+  },
   update: {
     body: jsonBody(
       object(
@@ -129,16 +164,22 @@ const descriptions: Readonly<Record<VectorCommand, Described>> = {
       ),
     ),
     result: object({ updated: { type: "integer", minimum: 0, maximum: 1 } }),
+    example: {
+      request: { id: "a", metadata: { city: "Bergen" }, metadataUpdateMode: "PATCH" },
+      result: { updated: 1 },
+    },
   },
   fetch: {
     body: jsonBody(
       either(object({ ids }, { ...include, ...optional({ prefix: words("") }) }), object({ prefix: text }, include)),
     ),
     result: list(orNull(named("Record"))),
+    example: { request: { ids: ["a", "z"], includeMetadata: true }, result: [{ id: "a", metadata: city }, null] },
   },
   delete: {
     body: jsonBody(either(object({ ids }), object({ prefix: text }), object({ filter: text }), list(id), id)),
     result: object({ deleted: count }),
+    example: { request: { ids: ["a", "z"] }, result: { deleted: 1 } },
   },
   range: {
     body: jsonBody(
@@ -157,19 +198,35 @@ const descriptions: Readonly<Record<VectorCommand, Described>> = {
       ),
     ),
     result: object({ nextCursor: described(text, "Empty on the last page"), vectors: list(named("Record")) }),
+    example: {
+      request: { limit: 100, includeMetadata: true },
+      result: { nextCursor: "", vectors: [{ id: "a", metadata: city }] },
+    },
   },
   random: { result: orNull(named("Record")) },
   query: {
     body: oneOrMore(query),
     result: described(scores, "A list of lists for a list of queries, otherwise one list"),
+    example: {
+      request: { vector: [0.2, 0.8, 0.3], topK: 5, filter: "city = 'Oslo'", includeMetadata: true },
+      result: [{ id: "a", score: 0.99, metadata: city }],
+    },
   },
   "query-data": {
     body: oneOrMore(textQuery),
     result: described(scores, "A list of lists for a list of queries, otherwise one list"),
+    example: {
+      request: { data: "letters from the sea", topK: 5, includeData: true },
+      result: [{ id: "b", score: 0.71, data: "A lighthouse keeper writes letters" }],
+    },
   },
   "resumable-query": {
     body: jsonBody(object({}, { ...vectors, ...options, ...idle })),
     result: object({ uuid: text, scores: list(named("Scored")) }),
+    example: {
+      request: { vector: [0.2, 0.8, 0.3], topK: 5, maxIdle: 60 },
+      result: { uuid: "0b6c8f0e", scores: [{ id: "a", score: 0.99 }] },
+    },
   },
   "resumable-query-data": {
     body: jsonBody(object({ data: text }, { ...options, ...mode, ...idle })),
@@ -221,6 +278,7 @@ export function describeVector(): AreaDescription {
       "GET, HEAD, POST, PUT and DELETE do the same on every path; operations with a body are listed once, as POST. Fields that are null count as absent, and unknown fields are ignored.",
       TRANSPORT,
     ].join("\n\n"),
+    tags,
     operations: vectorRoutes.flatMap(operationsOf),
     schemas: {
       Record: recordView,
@@ -233,7 +291,14 @@ export function describeVector(): AreaDescription {
 }
 
 function operationsOf(route: VectorRoute<VectorCommand>): readonly Operation[] {
-  const { body, parameters = [], result, refusals = [], needsNamespace }: Described = descriptions[route.command];
+  const {
+    body,
+    parameters = [],
+    result,
+    refusals = [],
+    needsNamespace,
+    example,
+  }: Described = descriptions[route.command];
   const places = [...(needsNamespace ? [] : [false]), ...(route.takesNamespace ? [true] : [])];
   const methods: readonly OperationMethod[] =
     body === undefined && route.access === "read" ? ["get", "post"] : ["post"];
@@ -249,6 +314,7 @@ function operationsOf(route: VectorRoute<VectorCommand>): readonly Operation[] {
         ...(body !== undefined && { body }),
         answers: [answer(200, "Done", object({ result })), ...common(route), ...refusals],
         token: route.access === "read" ? "read-only" : "standard",
+        ...(example !== undefined && { example: { request: example.request, answer: { result: example.result } } }),
       }),
     ),
   );

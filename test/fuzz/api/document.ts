@@ -67,16 +67,19 @@ function readOperation(
 ): ReadOperation {
   const responses = Object.entries(operation["responses"] as Record<string, Json>);
   const body = operation["requestBody"] as Json | undefined;
+  const parameters = ((operation["parameters"] ?? []) as readonly Json[]).map(dereferenced);
+  // Values are drawn by what a part of the path is for this operation.
+  const ownNames = parameters.flatMap((each) => ("x-name" in each ? [[each["name"], each["x-name"]] as const] : []));
   const [contentType = "", facts] = Object.entries((body?.["content"] ?? {}) as Record<string, Json>)[0] ?? [];
   const security = (operation["security"] ?? []) as readonly Json[];
   return {
     id: String(operation["operationId"]),
     method: method.toUpperCase(),
-    path,
+    path: ownNames.reduce((at, [name, own]) => at.replace(`{${name}}`, `{${own}}`), path),
     token: operation["x-token"] as ReadOperation["token"],
     tokenParameter: security.some((way) => "query" in way) ? tokenParameter : undefined,
-    parameters: ((operation["parameters"] ?? []) as readonly Json[]).map(
-      (parameter) => dereferenced(parameter) as unknown as ReadParameter,
+    parameters: parameters.map(
+      (each) => ({ ...each, name: each["x-name"] ?? each["name"] }) as unknown as ReadParameter,
     ),
     body:
       body === undefined || facts === undefined

@@ -38,7 +38,11 @@ function open(mode: "dev" | "serve", { isEncrypted = false } = {}) {
   const program: ConsoleProgram = {
     ...{ mode, version: "1.2.3", files: () => undefined, addresses: () => ({ store: "http://127.0.0.1:1" }) },
     ...{ placeOf: () => undefined, tokenOf: (_, name) => (name === "main" ? "tenant-secret" : undefined) },
-    ...{ document: async () => "{}", overview: async () => ({ mode }), environment: () => ({ A: "b" }) },
+    ...{
+      document: async (name) => JSON.stringify({ name }),
+      overview: async () => ({ mode }),
+      environment: () => ({ A: "b" }),
+    },
   };
   const service = consoleService({ program, administration, tokens, clock, isEncrypted });
   const send = async (line: string, { body = "", headers = {}, from = "127.0.0.1" }: Sent = {}) => {
@@ -71,6 +75,7 @@ const unlogged: readonly (readonly [line: string, status: number, text: RegExp])
   ["GET /console/api/session", 200, /^\{"mode":"serve","loggedIn":false,"csrf":"[\w-]{43}"\}$/],
   ["GET /console/api/overview", 401, /^\{"error":"Log in with the admin token"\}$/],
   ["GET /console/api/env/databases/main", 401, /Log in/],
+  ["GET /console/api/openapi/store", 401, /Log in/],
   ["GET /console/api/store/main/get/a", 401, /Log in/],
   ["POST /console/api/vector/main/query", 401, /Log in/],
   ["GET /console/api/messaging/main/v2/logs", 401, /Log in/],
@@ -123,6 +128,14 @@ test("S-20: the admin token opens a session, and is in no answer", async () => {
       ["console.logout", "console 127.0.0.1", "done"],
     ],
   );
+});
+
+test("a session gets the OpenAPI document of each port, and of no other name", async () => {
+  const { send, headers } = await loggedIn();
+  for (const name of ["store", "vector", "messaging", "admin"])
+    assert.equal((await send(`GET /console/api/openapi/${name}`, { headers })).text, `{"name":"${name}"}`);
+  for (const name of ["stores", "", "__proto__"])
+    assert.equal((await send(`GET /console/api/openapi/${name}`, { headers })).status, 404, name);
 });
 
 test("S-20: a change needs the CSRF token of its own session, in dev too, and also as a GET", async () => {

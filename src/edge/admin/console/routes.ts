@@ -54,6 +54,11 @@ import { type CallFacts, type ConsoleArea, factsOfCall } from "./calls.ts";
 import { type ConsoleFiles, pageReply } from "./pages.ts";
 import { type ConsoleSession, ConsoleSessions, isSameSecret, newSecret, sessionCookie } from "./sessions.ts";
 
+/** The names of the OpenAPI documents. */
+export const documentNames = ["store", "vector", "messaging", "admin", "console"] as const;
+
+export type DocumentName = (typeof documentNames)[number];
+
 /** What the console needs of the program. */
 export interface ConsoleProgram {
   readonly mode: "dev" | "serve";
@@ -66,8 +71,8 @@ export interface ConsoleProgram {
   placeOf(area: ConsoleArea): AreaPlace | undefined;
   /** The standard token of a tenant. */
   tokenOf(kind: TenantKind, name: string): string | undefined;
-  /** The OpenAPI document of this API. */
-  document(): Promise<string>;
+  /** The OpenAPI document of an area, of the admin port or of this API. */
+  document(name: DocumentName): Promise<string>;
   /** For the page Home. */
   overview(): Promise<object>;
   /** The variables of the official clients for a tenant; undefined: there is no such tenant. */
@@ -126,7 +131,15 @@ export const consoleRoutes = consoleRows([
     path: "/console/api/openapi.json",
     summary: "returns the OpenAPI document of the console",
     access: "open",
-    handle: async (service) => ({ ...json({}), body: await service.document() }),
+    handle: (service) => service.document("console"),
+  },
+  {
+    id: "getAreaDocument",
+    method: "GET",
+    path: "/console/api/openapi/<area>",
+    summary: "returns the OpenAPI document of an area or of the admin port",
+    access: "session",
+    handle: (service, { names: [area = ""] }) => service.document(area),
   },
   {
     id: "getSession",
@@ -265,8 +278,10 @@ class Console implements HttpService {
     }
   };
 
-  document(): Promise<string> {
-    return this.options.program.document();
+  async document(given: string): Promise<HttpReply> {
+    const name = documentNames.find((each) => each === given);
+    if (name === undefined) throw noSuchConsolePath;
+    return { ...json({}), body: await this.options.program.document(name) };
   }
 
   async describeSession({ session }: ConsoleCall): Promise<HttpReply> {

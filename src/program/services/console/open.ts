@@ -41,7 +41,7 @@ export function openConsole({ run, administration, tokens, clock, addresses, ten
       return url === undefined ? undefined : { url, isOwnCertificate };
     },
     tokenOf: (kind, name) => tenantOf(kind, name)?.tokens.find(({ access }) => access === "standard")?.token,
-    document: async () => (await import("../../../edge/openapi/area-documents.ts")).areaDocument("console", version),
+    document: async (name) => (await import("../../../edge/openapi/area-documents.ts")).areaDocument(name, version),
     overview: async () => ({
       mode: program.mode,
       ...administration.version,
