@@ -2,7 +2,6 @@
  * The bodies and answers of the routes of the admin port, for its OpenAPI
  * document: an entry for each row of `adminRoutes`, by its id.
  */
-
 import { auditOutcomes } from "../admin/audit.ts";
 import { type AdminOperationId, type AdminRoute, adminRoutes, isDescribed, type TenantKind } from "../admin/routes.ts";
 import {
@@ -62,6 +61,11 @@ const tags: readonly Tag[] = [
     name: "The server",
     description: "Snapshots, backups, and in `larder dev` resetting and stopping",
     paths: ["/v1/snapshot", "/v1/backup", "/v1/stop", "/reset"],
+  },
+  {
+    name: "What happened",
+    description: "The audit log, the last warnings and errors, and the settings of the start",
+    paths: ["/v1/audit", "/v1/problems", "/v1/settings"],
   },
 ];
 
@@ -210,7 +214,7 @@ function operationOf(route: AdminRoute<AdminOperationId>): Operation {
       ...(route.negativeStatus === 503 ? [] : [refusal(503, "An area is not serving")]),
     ],
     token: route.access === "admin" ? "standard" : "open",
-    ...(described.example !== undefined && { example: described.example }),
+    ...(facts.example !== undefined && { example: facts.example }),
   };
 }
 

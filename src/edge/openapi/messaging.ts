@@ -109,6 +109,7 @@ const tags: readonly Tag[] = [
     description: "The keys that sign deliveries. A GET of the path of their rotation is about flow control",
     paths: ["/v2/keys"],
   },
+  { name: "Health", description: "Whether messaging is ready", paths: ["/v2/readiness"] },
   { name: "Not available", description: "Paths of the hosted service that larder refuses", paths: ["/llm"] },
 ];
 
