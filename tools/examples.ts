@@ -23,6 +23,8 @@ const DAY_MS = 86_400_000;
 /** Each day's first. */
 const FIRST_OF_THE_DAY = "nextjs";
 const OTHERS_OF_THE_DAY = 2;
+/** Their packages take minutes to install. */
+const TOO_LONG_FOR_A_DAY = ["nuxt"];
 /** For each of install, build and test, on a slow machine. */
 const STEP_MS_MAX = 300_000;
 /** How long npm has to end after a signal. */
@@ -105,7 +107,8 @@ function choose(examples: readonly Example[], words: readonly string[], isOfTheD
   if (words.length > 0) return examples.filter(({ name }) => words.includes(name));
   if (!isOfTheDay) return examples;
   const runnable = examples.filter(({ missing }) => missing.length === 0).map(({ name }) => name);
-  const names = namesOfTheDay(runnable, Date.now());
+  const short = runnable.filter((name) => !TOO_LONG_FOR_A_DAY.includes(name));
+  const names = namesOfTheDay(short, Date.now());
   console.log(`of the day: ${names.join(", ")}`);
   return examples.filter(({ name }) => names.includes(name));
 }

@@ -6,6 +6,8 @@ export const python = process.env.PYTHON ?? (existsSync(".venv") ? ".venv/bin/py
 
 /** Why a test is skipped: the modules that this Python does not have. */
 export function missing(...modules) {
-  const names = modules.filter((name) => spawnSync(python, ["-c", `import ${name}`]).status !== 0);
+  const program = "import importlib.util, sys; print(*(m for m in sys.argv[1:] if not importlib.util.find_spec(m)))";
+  const { stdout } = spawnSync(python, ["-c", program, ...modules], { encoding: "utf8" });
+  const names = (stdout ?? modules.join(" ")).trim().split(" ").filter(Boolean);
   return names.length > 0 && `${python} has no ${names.join(", ")}`;
 }

@@ -21,8 +21,8 @@ const SLEEP_MS = 10_000;
 
 /**
  * Registers the test. `commandOf` returns the words of the command that starts the application on a port of 127.0.0.1; it
- * gets the variables that larder prints, `PORT` and `HOST`. An application in a language without a client of workflows has
- * none.
+ * gets the variables that larder prints, `PORT` and `HOST`. Not every
+ * language has a client that serves workflows.
  */
 export function testQuickstart(commandOf, { hasWorkflow = true } = {}) {
   test("the application counts, searches, sends messages and runs a workflow", {
@@ -66,7 +66,7 @@ export function testQuickstart(commandOf, { hasWorkflow = true } = {}) {
       assert.deepEqual((await call.json("/api/messages")).messages, ["hello"]);
     });
 
-    const skip = !hasWorkflow && "this language has no client that serves workflows";
+    const skip = !hasWorkflow && "no client serves workflows in this language";
     await context.test("workflow: two steps with a sleep between them", { skip }, async () => {
       const { workflowRunId, messageId } = await call.post("/api/orders", { id: "7" }, 202);
       assert.match(workflowRunId ?? messageId, /^(?:wfr|msg)_/);
