@@ -31,6 +31,8 @@ const STEP_MS_MAX = 300_000;
 const END_MS_MAX = 5_000;
 /** The program of the tests is Node, and npm comes with it. */
 const INSTALLED = ["node", "npm"];
+/** The process groups that run. */
+const groups = new Set<number>();
 
 const root = fileURLToPath(new URL("..", import.meta.url));
 
@@ -88,11 +90,16 @@ async function main(): Promise<void> {
   const examples = examplesIn(join(root, "examples"));
   const chosen = choose(examples, positionals, values["of-the-day"]);
   const folder = mkdtempSync(join(tmpdir(), "larder-examples-"));
+  for (const signal of ["SIGINT", "SIGTERM"] as const) {
+    process.once(signal, () => {
+      for (const pid of groups) signalGroup(pid, "SIGKILL");
+      rmSync(folder, { recursive: true, force: true });
+      process.exit(1);
+    });
+  }
   try {
     const tarball = values.tarball === undefined ? await pack(folder) : resolve(values.tarball);
-    let failures = 0;
-    for (const example of chosen) if (!(await run(example, tarball, folder))) failures += 1;
-    if (failures > 0) process.exitCode = 1;
+    if ((await runAll(chosen, tarball, folder)) > 0) process.exitCode = 1;
   } finally {
     rmSync(folder, { recursive: true, force: true });
   }
@@ -121,35 +128,53 @@ async function pack(folder: string): Promise<string> {
   return join(folder, `larderd-${readPackage(join(root, "package.json")).version}.tgz`);
 }
 
-/** Prints a line with the times, and returns whether the example succeeded. A skipped one did. */
-async function run({ name, hasBuild, missing }: Example, tarball: string, folder: string): Promise<boolean> {
-  if (missing.length > 0) {
-    console.log(`${name}: skipped, needs ${missing.join(", ")}`);
-    return true;
+/** Returns how many failed. While one is built and tested, the next one is installed, which mostly waits for the registry. */
+async function runAll(examples: readonly Example[], tarball: string, folder: string): Promise<number> {
+  const skipped = examples.filter(({ missing }) => missing.length > 0);
+  for (const { name, missing } of skipped) console.log(`${name}: skipped, needs ${missing.join(", ")}`);
+  const runnable = examples.filter((example) => !skipped.includes(example));
+  const start = (example: Example | undefined): Promise<Step | undefined> =>
+    example === undefined ? Promise.resolve(undefined) : install(example.name, tarball, folder);
+  let failures = 0;
+  let installation = start(runnable[0]);
+  for (const [index, example] of runnable.entries()) {
+    const installed = await installation;
+    installation = start(runnable[index + 1]);
+    if (installed === undefined || !(await buildAndTest(example, installed, folder))) failures += 1;
   }
-  const target = join(folder, name);
-  copy(name, target);
-  const steps: readonly (readonly [name: string, words: readonly string[]])[] = [
-    ["install", ["install", "--no-audit", "--no-fund", "--save-dev", tarball]],
-    ...(hasBuild ? [["build", ["run", "build"]] as const] : []),
-    // Without `pretest`, which builds for those who only run `npm test`.
-    ["test", ["test", hasBuild ? "--ignore-scripts" : "--"]],
-  ];
-  const times: string[] = [];
-  for (const [title, words] of steps) {
-    const { failure, seconds } = await step("npm", words, target);
-    times.push(`${title} ${seconds} s`);
-    if (failure !== undefined) {
-      console.log(`${name}: FAILED (${times.join(", ")})\n${failure}`);
-      return false;
-    }
-  }
-  console.log(`${name}: passed (${times.join(", ")})`);
-  rmSync(target, { recursive: true, force: true });
-  return true;
+  return failures;
 }
 
-/** Copies the files of an example that belong to the repository, without what was installed or built there. */
+/** In a copy, without what was installed or built before. */
+function install(name: string, tarball: string, folder: string): Promise<Step> {
+  const target = join(folder, name);
+  copy(name, target);
+  return step("npm", ["install", "--no-audit", "--no-fund", "--save-dev", tarball], target);
+}
+
+/** Prints a line with the times, and returns whether all steps succeeded. */
+async function buildAndTest({ name, hasBuild }: Example, installed: Step, folder: string): Promise<boolean> {
+  const target = join(folder, name);
+  const times = [`install ${installed.seconds} s`];
+  const words: Readonly<Record<string, readonly string[]>> = {
+    ...(hasBuild ? { build: ["run", "build"] } : {}),
+    // Without `pretest`, which builds for those who only run `npm test`.
+    test: hasBuild ? ["test", "--ignore-scripts"] : ["test"],
+  };
+  let { failure } = installed;
+  for (const [title, args] of Object.entries(words)) {
+    if (failure !== undefined) break;
+    const { seconds, failure: reason } = await step("npm", args, target);
+    times.push(`${title} ${seconds} s`);
+    failure = reason;
+  }
+  console.log(`${name}: ${failure === undefined ? "passed" : "FAILED"} (${times.join(", ")})`);
+  if (failure !== undefined) console.log(failure);
+  rmSync(target, { recursive: true, force: true });
+  return failure === undefined;
+}
+
+/** Copies the files of an example that belong to the repository. */
 function copy(name: string, target: string): void {
   const list = ["ls-files", "-z", "--cached", "--others", "--exclude-standard"];
   const cwd = join(root, "examples", name);
@@ -171,6 +196,7 @@ async function step(program: string, words: readonly string[], cwd: string): Pro
   const startMs = performance.now();
   const options: SpawnOptions = { cwd, env: strangerEnvironment(), stdio: ["ignore", "pipe", "pipe"], detached: true };
   const child = spawn(program, words, options);
+  if (child.pid !== undefined) groups.add(child.pid);
   let output = "";
   for (const stream of [child.stdout, child.stderr]) {
     stream?.setEncoding("utf8");
@@ -188,6 +214,7 @@ async function step(program: string, words: readonly string[], cwd: string): Pro
   clearTimeout(limit);
   const hasLeft = !(await hasEnded(child.pid));
   if (hasLeft) signalGroup(child.pid, "SIGKILL");
+  if (child.pid !== undefined) groups.delete(child.pid);
   const seconds = ((performance.now() - startMs) / 1000).toFixed(1);
   const reason = isLate
     ? `took more than ${STEP_MS_MAX / 1000} s`
