@@ -9,11 +9,12 @@ import { examplesIn, namesOfTheDay } from "../tools/examples.ts";
 const DAY_MS = 86_400_000;
 
 test("the examples of the day are Next.js and two others, and each has its turn", () => {
-  const names = ["bun", "express", "hono", "nextjs", "sveltekit", "testing"];
+  const names = ["bun", "express", "hono", "nextjs", "nuxt", "sveltekit", "testing"];
   assert.deepEqual(namesOfTheDay(names, 0), ["nextjs", "bun", "express"]);
   assert.deepEqual(namesOfTheDay(names, DAY_MS - 1), ["nextjs", "bun", "express"]);
   assert.deepEqual(namesOfTheDay(names, DAY_MS), ["nextjs", "hono", "sveltekit"]);
-  assert.deepEqual(namesOfTheDay(names, 2 * DAY_MS), ["nextjs", "testing", "bun"]);
+  assert.deepEqual(namesOfTheDay(names, 2 * DAY_MS), ["nextjs", "bun", "express"]);
+  assert.deepEqual(namesOfTheDay([...names, "vue"], 2 * DAY_MS), ["nextjs", "vue", "bun"]);
   assert.deepEqual(namesOfTheDay(["hono", "nextjs"], 5 * DAY_MS), ["nextjs", "hono"]);
 });
 

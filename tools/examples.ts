@@ -23,8 +23,8 @@ const DAY_MS = 86_400_000;
 /** Each day's first. */
 const FIRST_OF_THE_DAY = "nextjs";
 const OTHERS_OF_THE_DAY = 2;
-/** Their packages take minutes to install. */
-const TOO_LONG_FOR_A_DAY = ["nuxt"];
+/** The packages of one take minutes to install; `npm run package` runs the other each time. */
+const NEVER_OF_THE_DAY = ["nuxt", "testing"];
 /** For each of install, build and test, on a slow machine. */
 const STEP_MS_MAX = 300_000;
 /** How long npm has to end after a signal. */
@@ -51,7 +51,7 @@ interface Example {
 
 /** The names of the first one and of two others, which change each day until all had their turn. */
 export function namesOfTheDay(names: readonly string[], nowMs: number): readonly string[] {
-  const others = names.filter((name) => name !== FIRST_OF_THE_DAY);
+  const others = names.filter((name) => name !== FIRST_OF_THE_DAY && !NEVER_OF_THE_DAY.includes(name));
   const count = Math.min(OTHERS_OF_THE_DAY, others.length);
   const start = Math.floor(nowMs / DAY_MS) * count;
   const drawn = Array.from({ length: count }, (_, index) => others[(start + index) % others.length] ?? "");
@@ -114,8 +114,7 @@ function choose(examples: readonly Example[], words: readonly string[], isOfTheD
   if (words.length > 0) return examples.filter(({ name }) => words.includes(name));
   if (!isOfTheDay) return examples;
   const runnable = examples.filter(({ missing }) => missing.length === 0).map(({ name }) => name);
-  const short = runnable.filter((name) => !TOO_LONG_FOR_A_DAY.includes(name));
-  const names = namesOfTheDay(short, Date.now());
+  const names = namesOfTheDay(runnable, Date.now());
   console.log(`of the day: ${names.join(", ")}`);
   return examples.filter(({ name }) => names.includes(name));
 }

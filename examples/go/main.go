@@ -8,6 +8,7 @@ import (
 	"log"
 	"net/http"
 	"os"
+	"time"
 )
 
 const (
@@ -24,7 +25,8 @@ func main() {
 	app := application{larder: larderFromEnvironment(), keys: keysFromEnvironment()}
 	address := variable("HOST", "127.0.0.1") + ":" + variable("PORT", "3000")
 	log.Printf("The application is at http://%s", address)
-	log.Fatal(http.ListenAndServe(address, app.routes()))
+	server := http.Server{Addr: address, Handler: app.routes(), ReadHeaderTimeout: 10 * time.Second}
+	log.Fatal(server.ListenAndServe())
 }
 
 func (app application) routes() http.Handler {

@@ -41,7 +41,7 @@ const server = Bun.serve({
     "/api/messages/receive": { POST: receive },
     "/api/orders": {
       POST: async (request) => {
-        const { id } = await request.json();
+        const { id } = (await request.json()) as { id: string };
         const url = new URL("/api/workflow", request.url).href;
         return Response.json(await workflows.trigger({ url, body: { id } }), { status: 202 });
       },
@@ -57,7 +57,7 @@ async function addText(request: Request): Promise<Response> {
   // Behind a proxy, take the address that it reports. Here, all callers share the limit.
   const { success, reset } = await limit.limit("everybody");
   if (!success) return Response.json({ error: "Too many texts", retryAt: new Date(reset) }, { status: 429 });
-  const { id, text } = await request.json();
+  const { id, text } = (await request.json()) as { id: string; text: string };
   await index.upsert({ id, data: text });
   return Response.json({ id }, { status: 201 });
 }
