@@ -33,6 +33,8 @@ const END_MS_MAX = 5_000;
 const INSTALLED = ["node", "npm"];
 /** The process groups that run. */
 const groups = new Set<number>();
+/** By a signal: nothing more is started. */
+let isStopped = false;
 
 const root = fileURLToPath(new URL("..", import.meta.url));
 
@@ -92,9 +94,8 @@ async function main(): Promise<void> {
   const folder = mkdtempSync(join(tmpdir(), "larder-examples-"));
   for (const signal of ["SIGINT", "SIGTERM"] as const) {
     process.once(signal, () => {
+      isStopped = true;
       for (const pid of groups) signalGroup(pid, "SIGKILL");
-      rmSync(folder, { recursive: true, force: true });
-      process.exit(1);
     });
   }
   try {
@@ -192,6 +193,7 @@ interface Step {
 
 /** Runs a command in a process group of its own, of which nothing may be left when it has ended. */
 async function step(program: string, words: readonly string[], cwd: string): Promise<Step> {
+  if (isStopped) return { seconds: "0", failure: "stopped" };
   const startMs = performance.now();
   const options: SpawnOptions = { cwd, env: strangerEnvironment(), stdio: ["ignore", "pipe", "pipe"], detached: true };
   const child = spawn(program, words, options);
