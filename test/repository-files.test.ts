@@ -4,7 +4,7 @@ import { spawnSync } from "node:child_process";
 import { globSync, readFileSync } from "node:fs";
 import { test } from "node:test";
 
-const PARTS = ["programs", "install", "test", "package", "proof", "release"];
+const PARTS = ["programs", "install", "test", "package", "examples", "proof", "release"];
 const policies = ["CODE_OF_CONDUCT.md", "SECURITY.md"];
 const hostFiles = globSync(".github/**/*.{yml,md}");
 
@@ -14,7 +14,7 @@ test(".ci/run refuses an unknown part before it runs any", () => {
   assert.equal(stdout, "");
   assert.equal(
     stderr,
-    ".ci/run: unknown part tests; the parts are programs, install, test, package, proof and release\n",
+    ".ci/run: unknown part tests; the parts are programs, install, test, package, examples, proof and release\n",
   );
 });
 

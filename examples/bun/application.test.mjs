@@ -1,0 +1,3 @@
+import { testQuickstart } from "./checks.mjs";
+
+testQuickstart(() => ["bun", "src/server.ts"]);

@@ -1,0 +1,3 @@
+module example.test/application
+
+go 1.19

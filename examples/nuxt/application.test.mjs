@@ -1,0 +1,3 @@
+import { testQuickstart } from "./checks.mjs";
+
+testQuickstart(() => [process.execPath, ".output/server/index.mjs"]);

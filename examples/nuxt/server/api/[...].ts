@@ -1,0 +1,4 @@
+/** Without this, other addresses below /api would show the page. */
+export default defineEventHandler(() => {
+  throw createError({ status: 404, message: "Not found" });
+});

@@ -1,0 +1,1 @@
+export default defineEventHandler(async () => ({ views: await redis.incr("views") }));
