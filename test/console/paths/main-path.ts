@@ -29,6 +29,14 @@ export async function follow(page: Page, group: string, title: string): Promise<
   await settled(page);
 }
 
+/** Replaces the text of an editor as a visitor does. `fill` would edit elements of the editor, with styles that the policy stops. */
+export async function write(page: Page, label: string, text: string): Promise<void> {
+  const editor = page.getByRole("textbox", { name: label, exact: true });
+  await editor.focus();
+  await editor.press("Control+A");
+  await page.keyboard.insertText(text);
+}
+
 /** Clicks a button; `inDialog`: then the one with the same name or with this one in the dialog that opens. */
 export async function press(page: Page, name: string, inDialog?: true | string): Promise<void> {
   await page.locator("main").getByRole("button", { name, exact: true }).click();

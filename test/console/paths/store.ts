@@ -1,7 +1,7 @@
 /** Keys of each type, the command line, MONITOR and a search. */
 import assert from "node:assert/strict";
 import type { Page } from "playwright-core";
-import { follow, type MainPath, press, type Visit } from "./main-path.ts";
+import { follow, type MainPath, press, type Visit, write } from "./main-path.ts";
 
 /** A type of values. */
 export interface TypeRow {
@@ -114,7 +114,7 @@ async function search(visit: Visit): Promise<void> {
   await submit(page, "Create");
   // Keys that exist are indexed in the background.
   await run(visit, "SEARCH.WAITINDEXING", "reefs");
-  await page.getByLabel("Filter", { exact: true }).fill('{"title": "coral"}');
+  await write(page, "Filter", '{"title": "coral"}');
   await press(page, "Search");
   await page.getByText("1 hit", { exact: true }).waitFor();
   await page.getByRole("button", { name: "reef:1" }).waitFor();

@@ -1,6 +1,6 @@
 /** Records by hand: stored, found by a text and by a vector, with a filter, deleted. */
 import type { Page } from "playwright-core";
-import { follow, type MainPath, press } from "./main-path.ts";
+import { follow, type MainPath, press, write } from "./main-path.ts";
 
 export const vector: MainPath = {
   area: "Vector",
@@ -55,7 +55,7 @@ export const vector: MainPath = {
 async function addRecord(page: Page, record: unknown): Promise<void> {
   await follow(page, "Vector", "Records");
   await press(page, "New record");
-  await page.getByLabel("The record as JSON").fill(JSON.stringify(record));
+  await write(page, "The record as JSON", JSON.stringify(record));
   await page.getByRole("dialog").getByRole("button", { name: "Save" }).click();
   await page.getByRole("dialog").waitFor({ state: "detached" });
 }
