@@ -21,6 +21,7 @@ export const reasons = [
   "needs PostgreSQL",
   "needs systemd",
   "needs the Python clients",
+  "shortened from examples, whose tests run them",
   "not a program",
 ] as const;
 

@@ -1,11 +1,11 @@
 /** What the server can be asked: the operations of each port, from the OpenAPI documents that it serves. */
 
 import { useLoad } from "../../api/load.ts";
-import { BASE } from "../../app.tsx";
 import { Filters, useFilters } from "../../parts/filters.tsx";
 import { PageHead } from "../../parts/page.tsx";
 import { Empty, ErrorBox, Loading } from "../../parts/states.tsx";
 import { type Column, Table } from "../../parts/table.tsx";
+import { BASE } from "../../places.ts";
 import { areas, type Listed, readOperations, tokens } from "./document.ts";
 
 const fields = [
