@@ -46,6 +46,17 @@ export const workflowGo: readonly ClientRow[] = [
     headers: [...features, ...version, ...started("wfr_5")],
     answer: published,
   },
+  // The client ends the value with a comma if there is only a rate.
+  {
+    call: "Trigger with a rate alone",
+    request: "POST /v2/publish/https://app.test/run",
+    headers: [
+      ...features,
+      ...["Upstash-Flow-Control-Key", "key", "Upstash-Flow-Control-Value", "rate=5,", ...version, ...started("wfr_6")],
+    ],
+    status: 400,
+    answer: { needs: { error: "text" } },
+  },
   // As the endpoint sends it: the client has no such method.
   {
     call: "a wait of the endpoint",
@@ -61,6 +72,25 @@ export const workflowGo: readonly ClientRow[] = [
   },
   { call: "Waiters of none", request: "GET /v2/waiters/none", answer: [waiter], has: { length: 0 } },
   { call: "Notify of none", request: "POST /v2/notify/none", body: '{"uuid":"1"}', has: { length: 0 } },
+  // The client cannot read the empty text of `error`.
+  {
+    call: "Notify",
+    request: "POST /v2/notify/event",
+    body: '{"uuid":"1"}',
+    has: { "0.waiter.url": "https://app.test/run" },
+  },
+  // The client reads `runs`, and sends states of runs: the interface has both only with `groupBy=workflowRunId`.
+  {
+    call: "Logs, which returns none",
+    request:
+      "GET /v2/workflows/logs?count=2&fromDate=0&toDate=4102444800000&workflowCreatedAt=1767225600000&workflowRunId=wfr_4&workflowUrl=https%3A%2F%2Fapp.test%2Frun",
+  },
+  {
+    call: "Logs of a state",
+    request: "GET /v2/workflows/logs?state=RUN_SUCCESS",
+    status: 400,
+    answer: { needs: { error: "text" } },
+  },
   {
     call: "Cancel",
     request: "DELETE /v2/workflows/runs",

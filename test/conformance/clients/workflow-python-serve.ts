@@ -55,7 +55,13 @@ function callbackOf(headers: Call["headers"], body: string) {
     headers.get(`upstash-workflow-${name}`),
   );
   const status = field(message, "status");
-  return { kind: "callback", step, status, body: decoded(field(message, "body")), header: field(message, "header") } as const;
+  return {
+    kind: "callback",
+    step,
+    status,
+    body: decoded(field(message, "body")),
+    header: field(message, "header"),
+  } as const;
 }
 
 function failureOf(body: string, team: string | undefined): Delivery {

@@ -1,10 +1,10 @@
 /**
  * Requests of `upstash/workflow-py` (a8b6213, d748309, 560656e, 3b01b24, 148bc77; its `Client` at 5a720a8), which it sends by
  * `upstash/qstash-py` up to 2 (c78f1fa): json.dumps prints a space after commas and colons, and other characters than ASCII as
- * escapes. A step has all its fields, also those that are None.
+ * escapes. A step has all fields, absent ones as null.
  *
- * The endpoint forwards every header that it got, except `Upstash-Workflow-*`, `X-Forwarded-*` and those of some hosts: also
- * those that frame a request, those of the delivery, and its signature.
+ * With each step the endpoint forwards the headers of the last delivery, except `Upstash-Workflow-*`, `X-Forwarded-*` and
+ * those of some hosts. So they include `Content-Length`, the message id and the signature.
  */
 import type { ClientRow, Shape } from "./client-rows.ts";
 import type { Delivery } from "./workflow-python-serve.ts";
@@ -22,12 +22,61 @@ const published: Shape = { needs: { messageId: "text" }, may: { deduplicated: "b
 
 const payload = '{"a": "\\u00e9 <b> & /"}';
 
-/** A run from its start to its end. Versions up to 0.1.5 start it by a publish, later ones by a batch of one. */
+/** A run from its start to its end. */
 export const runPython: readonly WorkflowRow[] = [
   {
     call: "serve: the first request",
     request: "POST /v2/publish/https://app.test/run",
-    headers: ["Content-Type", "application/json", "Upstash-Workflow-Init", "true", "Upstash-Workflow-RunId", "wfr_1", "Upstash-Workflow-Url", "https://app.test/run", "Upstash-Feature-Set", "LazyFetch,InitialBody", "Upstash-Forward-Upstash-Workflow-Sdk-Version", "1", "Upstash-Retries", "5", "Upstash-Failure-Callback-Retries", "5", "Upstash-Forward-host", "app.test", "Upstash-Failure-Callback-Forward-host", "app.test", "Upstash-Forward-accept", "*/*", "Upstash-Failure-Callback-Forward-accept", "*/*", "Upstash-Forward-accept-encoding", "gzip, deflate", "Upstash-Failure-Callback-Forward-accept-encoding", "gzip, deflate", "Upstash-Forward-connection", "keep-alive", "Upstash-Failure-Callback-Forward-connection", "keep-alive", "Upstash-Forward-user-agent", "python-httpx/0.27.0", "Upstash-Failure-Callback-Forward-user-agent", "python-httpx/0.27.0", "Upstash-Forward-content-length", "19", "Upstash-Failure-Callback-Forward-content-length", "19", "Upstash-Forward-content-type", "application/json", "Upstash-Failure-Callback-Forward-content-type", "application/json", "Upstash-Forward-x-team", "blue", "Upstash-Failure-Callback-Forward-x-team", "blue"],
+    headers: [
+      "Content-Type",
+      "application/json",
+      "Upstash-Workflow-Init",
+      "true",
+      "Upstash-Workflow-RunId",
+      "wfr_1",
+      "Upstash-Workflow-Url",
+      "https://app.test/run",
+      "Upstash-Feature-Set",
+      "LazyFetch,InitialBody",
+      "Upstash-Forward-Upstash-Workflow-Sdk-Version",
+      "1",
+      "Upstash-Retries",
+      "5",
+      "Upstash-Failure-Callback-Retries",
+      "5",
+      "Upstash-Forward-host",
+      "app.test",
+      "Upstash-Failure-Callback-Forward-host",
+      "app.test",
+      "Upstash-Forward-accept",
+      "*/*",
+      "Upstash-Failure-Callback-Forward-accept",
+      "*/*",
+      "Upstash-Forward-accept-encoding",
+      "gzip, deflate",
+      "Upstash-Failure-Callback-Forward-accept-encoding",
+      "gzip, deflate",
+      "Upstash-Forward-connection",
+      "keep-alive",
+      "Upstash-Failure-Callback-Forward-connection",
+      "keep-alive",
+      "Upstash-Forward-user-agent",
+      "python-httpx/0.27.0",
+      "Upstash-Failure-Callback-Forward-user-agent",
+      "python-httpx/0.27.0",
+      "Upstash-Forward-content-length",
+      "19",
+      "Upstash-Failure-Callback-Forward-content-length",
+      "19",
+      "Upstash-Forward-content-type",
+      "application/json",
+      "Upstash-Failure-Callback-Forward-content-type",
+      "application/json",
+      "Upstash-Forward-x-team",
+      "blue",
+      "Upstash-Failure-Callback-Forward-x-team",
+      "blue",
+    ],
     body: '{"a": "\\u00e9 <b> & /"}',
     answer: published,
     delivery: { kind: "steps", runId: "wfr_1", team: "blue", payload, steps: [] },
@@ -102,7 +151,40 @@ export const runPython: readonly WorkflowRow[] = [
   {
     call: "serve: the result of a call",
     request: "POST /v2/publish/https://app.test/run",
-    headers: ["Content-Type", "application/json", "Upstash-Workflow-Init", "false", "Upstash-Workflow-RunId", "wfr_1", "Upstash-Workflow-Url", "https://app.test/run", "Upstash-Feature-Set", "LazyFetch,InitialBody,WF_DetectTrigger", "Upstash-Forward-Upstash-Workflow-Sdk-Version", "1", "Upstash-Forward-host", "app.test", "Upstash-Failure-Callback-Forward-host", "app.test", "Upstash-Forward-content-length", "400", "Upstash-Failure-Callback-Forward-content-length", "400", "Upstash-Forward-content-type", "application/json", "Upstash-Failure-Callback-Forward-content-type", "application/json", "Upstash-Forward-service-workflow-stepid", "4", "Upstash-Failure-Callback-Forward-service-workflow-stepid", "4", "Upstash-Forward-x-team", "blue", "Upstash-Failure-Callback-Forward-x-team", "blue"],
+    headers: [
+      "Content-Type",
+      "application/json",
+      "Upstash-Workflow-Init",
+      "false",
+      "Upstash-Workflow-RunId",
+      "wfr_1",
+      "Upstash-Workflow-Url",
+      "https://app.test/run",
+      "Upstash-Feature-Set",
+      "LazyFetch,InitialBody,WF_DetectTrigger",
+      "Upstash-Forward-Upstash-Workflow-Sdk-Version",
+      "1",
+      "Upstash-Forward-host",
+      "app.test",
+      "Upstash-Failure-Callback-Forward-host",
+      "app.test",
+      "Upstash-Forward-content-length",
+      "400",
+      "Upstash-Failure-Callback-Forward-content-length",
+      "400",
+      "Upstash-Forward-content-type",
+      "application/json",
+      "Upstash-Failure-Callback-Forward-content-type",
+      "application/json",
+      "Upstash-Forward-service-workflow-stepid",
+      "4",
+      "Upstash-Failure-Callback-Forward-service-workflow-stepid",
+      "4",
+      "Upstash-Forward-x-team",
+      "blue",
+      "Upstash-Failure-Callback-Forward-x-team",
+      "blue",
+    ],
     body: '{"stepId": 4, "stepName": "ask", "stepType": "Call", "out": "{\\"status\\": 200, \\"body\\": \\"{\\\\\\"ok\\\\\\": true}\\", \\"header\\": {\\"Content-Type\\": [\\"application/json\\"]}}", "concurrent": 1}',
     answer: published,
     delivery: {
@@ -124,6 +206,7 @@ export const runPython: readonly WorkflowRow[] = [
 
 /** The methods of `Client`, with a second run. */
 export const clientPython: readonly WorkflowRow[] = [
+  // From a test of later versions than 0.1.5, which does not show the order of the fields.
   {
     call: "serve: the first request, in a batch",
     request: "POST /v2/batch",
@@ -147,6 +230,23 @@ export const clientPython: readonly WorkflowRow[] = [
     answer: { needs: { workflowRunId: "text" } },
   },
   { call: "Client.get_waiters of none", request: "GET /v2/waiters/event-id-123", has: { length: 0 } },
+  // As another endpoint sends it: this client cannot wait.
+  {
+    call: "a wait of an endpoint",
+    request: "POST /v2/wait/event",
+    headers: ["Upstash-Workflow-RunId", "wfr_3", "Upstash-Workflow-Url", "https://app.test/run"],
+    body: '{"url":"https://app.test/run","timeout":"1d","step":{"stepId":1,"stepName":"wait","stepType":"Wait","concurrent":1}}',
+  },
+  // The client also needs `workflowRunId` and `eventId` of a waiter, and `url` of a notified run, which the interface does not have.
+  { call: "Client.get_waiters", request: "GET /v2/waiters/event", has: { "0.url": "https://app.test/run" } },
+  {
+    call: "Client.notify",
+    request: "POST /v2/notify/event",
+    headers: json,
+    body: "data",
+    answer: [{ needs: { messageId: "text", workflowRunId: "text" } }],
+    has: { "0.url": undefined },
+  },
   { call: "Client.cancel", request: "DELETE /v2/workflows/runs/wfr_3?cancel=true" },
 ];
 
@@ -155,7 +255,44 @@ export const failurePython: readonly WorkflowRow[] = [
   {
     call: "serve: the first request, with failure_function and retries",
     request: "POST /v2/publish/https://app.test/run",
-    headers: ["Content-Type", "application/json", "Upstash-Workflow-Init", "true", "Upstash-Workflow-RunId", "wfr_1", "Upstash-Workflow-Url", "https://app.test/run", "Upstash-Feature-Set", "LazyFetch,InitialBody,WF_DetectTrigger", "Upstash-Forward-Upstash-Workflow-Sdk-Version", "1", "Upstash-Failure-Callback-Forward-Upstash-Workflow-Is-Failure", "true", "Upstash-Failure-Callback-Forward-Upstash-Workflow-Failure-Callback", "true", "Upstash-Failure-Callback-Workflow-Runid", "wfr_1", "Upstash-Failure-Callback-Workflow-Init", "false", "Upstash-Failure-Callback-Workflow-Url", "https://app.test/run", "Upstash-Failure-Callback-Workflow-Calltype", "failureCall", "Upstash-Failure-Callback-Feature-Set", "LazyFetch,InitialBody", "Upstash-Failure-Callback-Retries", "0", "Upstash-Failure-Callback", "https://app.test/run", "Upstash-Retries", "0", "Upstash-Forward-x-team", "blue", "Upstash-Failure-Callback-Forward-x-team", "blue"],
+    headers: [
+      "Content-Type",
+      "application/json",
+      "Upstash-Workflow-Init",
+      "true",
+      "Upstash-Workflow-RunId",
+      "wfr_1",
+      "Upstash-Workflow-Url",
+      "https://app.test/run",
+      "Upstash-Feature-Set",
+      "LazyFetch,InitialBody,WF_DetectTrigger",
+      "Upstash-Forward-Upstash-Workflow-Sdk-Version",
+      "1",
+      "Upstash-Failure-Callback-Forward-Upstash-Workflow-Is-Failure",
+      "true",
+      "Upstash-Failure-Callback-Forward-Upstash-Workflow-Failure-Callback",
+      "true",
+      "Upstash-Failure-Callback-Workflow-Runid",
+      "wfr_1",
+      "Upstash-Failure-Callback-Workflow-Init",
+      "false",
+      "Upstash-Failure-Callback-Workflow-Url",
+      "https://app.test/run",
+      "Upstash-Failure-Callback-Workflow-Calltype",
+      "failureCall",
+      "Upstash-Failure-Callback-Feature-Set",
+      "LazyFetch,InitialBody",
+      "Upstash-Failure-Callback-Retries",
+      "0",
+      "Upstash-Failure-Callback",
+      "https://app.test/run",
+      "Upstash-Retries",
+      "0",
+      "Upstash-Forward-x-team",
+      "blue",
+      "Upstash-Failure-Callback-Forward-x-team",
+      "blue",
+    ],
     body: "null",
     answer: published,
     delivery: {
