@@ -1,7 +1,7 @@
 /**
- * Requests of `upstash/vector-go` (73a1ced, 2860dd7, 207f98d) and `upstash/vector-php` (23eb262, 07f1a15, 2c69e39) that depend on
- * how the language prints JSON: encoding/json escapes <, > and & and prints nil as null, json_encode escapes slashes and
- * characters beyond ASCII, and prints an absent payload as an empty list.
+ * Requests of `upstash/vector-go` (73a1ced, 2860dd7, 207f98d, 5155784) and `upstash/vector-php` (23eb262, 07f1a15, 2c69e39, 39d1513,
+ * e45d130): encoding/json escapes <, > and & and prints nil as null, json_encode escapes slashes and characters beyond ASCII, and
+ * prints an absent payload as an empty list.
  */
 import type { ClientRow, Shape } from "./client-rows.ts";
 
@@ -54,6 +54,57 @@ export const vectorGo: readonly ClientRow[] = [
     body: '{"limit":1}',
     answer: result({ needs: { nextCursor: "text", vectors: [record] } }),
   },
+  {
+    call: "Upsert with data",
+    request: "POST /upsert/ns",
+    body: '{"id":"c","vector":[0.5,0.5],"data":"\\u003cc\\u003e","metadata":{"old":"metadata"}}',
+    answer: success,
+  },
+  {
+    call: "Update of metadata",
+    request: "POST /update/ns",
+    body: '{"id":"c","metadata":{"new":"metadata"},"metadataUpdateMode":"PATCH"}',
+    answer: result({ needs: { updated: "integer" } }),
+    has: { "result.updated": 1 },
+  },
+  {
+    call: "Update of data of none",
+    request: "POST /update/ns",
+    body: '{"id":"none","data":"new-data"}',
+    answer: result({ needs: { updated: "integer" } }),
+    has: { "result.updated": 0 },
+  },
+  {
+    call: "Range of two",
+    request: "POST /range/ns",
+    body: '{"limit":1,"includeData":true}',
+    answer: result({ needs: { nextCursor: "text", vectors: [record] } }),
+    saves: { cursor: "result.nextCursor" },
+  },
+  {
+    call: "Range from a cursor",
+    request: "POST /range/ns",
+    body: '{"cursor":"{cursor}","limit":10,"includeMetadata":true,"includeData":true}',
+    has: {
+      "result.nextCursor": "",
+      "result.vectors.1": { id: "c", metadata: { old: "metadata", new: "metadata" }, data: "<c>" },
+    },
+  },
+  {
+    call: "ResumableQuery",
+    request: "POST /resumable-query/ns",
+    body: '{"vector":[0.5,0.5],"topK":1,"includeVectors":true,"includeMetadata":true}',
+    answer: result({ needs: { uuid: "text", scores: [hit] } }),
+    has: { "result.scores.0.id": "c", "result.scores.0.vector": [0.5, 0.5] },
+    saves: { uuid: "result.uuid" },
+  },
+  {
+    call: "Next",
+    request: "POST /resumable-query-next",
+    body: '{"additionalK":3,"uuid":"{uuid}"}',
+    answer: result([hit]),
+  },
+  { call: "Close", request: "POST /resumable-query-end", body: '{"uuid":"{uuid}"}', answer: success },
   { call: "Info", request: "POST /info", body: "null", answer: info },
   { call: "ListNamespaces", request: "POST /list-namespaces", body: "null", has: { result: ["", "ns"] } },
   {
@@ -107,6 +158,52 @@ export const vectorPhp: readonly ClientRow[] = [
     headers: json,
     body: '[{"id":"1","vector":[1,1]}]',
     answer: success,
+  },
+  {
+    call: "queryMany",
+    request: "POST /query",
+    headers: json,
+    body: '[{"vector":[0.1,0.0],"topK":1,"includeMetadata":false,"includeVectors":false,"includeData":false,"filter":""},{"vector":[1.0,1.0],"topK":10,"includeMetadata":true,"includeVectors":true,"includeData":true,"filter":"","weightingStrategy":"IDF","fusionAlgorithm":"RRF"}]',
+    has: { "result.0.0.id": "posts/1", "result.1.0.data": "<b> & /", "result.2": undefined },
+  },
+  {
+    call: "update",
+    request: "POST /update",
+    headers: json,
+    body: '{"id":"posts\\/1","metadata":{"url":"\\/a"},"metadataUpdateMode":"OVERWRITE"}',
+    answer: result({ needs: { updated: "integer" } }),
+    has: { "result.updated": 1 },
+  },
+  {
+    call: "fetch by a prefix",
+    request: "GET /fetch",
+    headers: json,
+    body: '{"prefix":"posts\\/","includeMetadata":true,"includeVectors":false,"includeData":false}',
+    has: { result: [{ id: "posts/1", metadata: { url: "/a" } }] },
+  },
+  {
+    call: "range",
+    request: "GET /range",
+    headers: json,
+    body: '{"limit":1,"cursor":"0","includeMetadata":false,"includeVectors":false,"includeData":true}',
+    answer: result({ needs: { nextCursor: "text", vectors: [record] } }),
+    has: { result: { nextCursor: "", vectors: [{ id: "posts/1", data: "<b> & /" }] } },
+  },
+  {
+    call: "namespace: delete by a prefix",
+    request: "DELETE /delete/ns",
+    headers: json,
+    body: '{"prefix":"posts\\/"}',
+    answer: deleted,
+    has: { "result.deleted": 0 },
+  },
+  {
+    call: "namespace: delete by a filter",
+    request: "DELETE /delete/ns",
+    headers: json,
+    body: '{"filter":"url = \'\\/a\'"}',
+    answer: deleted,
+    has: { "result.deleted": 0 },
   },
   { call: "getInfo", request: "GET /info", headers: json, answer: info },
   { call: "getInfo with an empty payload", request: "GET /info", headers: json, body: "[]", answer: info },
