@@ -48,7 +48,7 @@ interface AxisOptions {
   readonly other?: Float64Array;
 }
 
-/** The axis of the largest variance; zeros if there is none. */
+/** The axis of the largest variance; zeros if all rows are the same. */
 async function nextAxis(rows: readonly Float64Array[], { variance, pause, other }: AxisOptions): Promise<Float64Array> {
   let axis = startAxis(rows[0]?.length ?? 0);
   for (let round = 0; round < ROUNDS_MAX; round += 1) {
