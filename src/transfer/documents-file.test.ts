@@ -20,7 +20,7 @@ async function readAll(text: string, from = 0): Promise<SourceEntry[]> {
 
 const written: readonly SourceEntry[] = [
   { key: "k\xc3\xa9", atMs: 5_000, value: { kind: "document", text: '{"a":"\xc3\xa9"}' } },
-  { key: "\xff\n", atMs: undefined, value: { kind: "dump", payload: Buffer.from("\x18\x00\xff", "latin1") } },
+  { key: "\xff\n", atMs: undefined, value: { kind: "dump", payload: "\x18\x00\xff" } },
   { key: "", atMs: undefined, value: { kind: "document", text: "1" } },
   {
     key: "index",

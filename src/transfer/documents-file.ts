@@ -33,7 +33,7 @@ export function printDocument({ key, atMs, value }: SourceEntry): string {
     case "document":
       return JSON.stringify({ ...named, ...expiry, json: textFromBytes(value.text) });
     case "dump":
-      return JSON.stringify({ ...named, ...expiry, dumpBase64: value.payload.toString("base64") });
+      return JSON.stringify({ ...named, ...expiry, dumpBase64: bufferFrom(value.payload).toString("base64") });
     case "index":
       return JSON.stringify({ ...named, searchBase64: joined(value.words), aliasesBase64: joined(value.aliases) });
     case "refused":
@@ -80,7 +80,7 @@ function parseDocument(text: string, { path, line }: { path: string; line: numbe
     wrong("has an expiresAtMs that is not a time in ms");
   const parsed = (): SourceEntry["value"] => {
     if (json !== undefined) return { kind: "document", text: bytesFromText(json) };
-    if (search === undefined) return { kind: "dump", payload: Buffer.from(dump ?? "", "base64") };
+    if (search === undefined) return { kind: "dump", payload: bytesOfBase64(dump ?? "") };
     return { kind: "index", words: parted(search), aliases: parted(aliases ?? "") };
   };
   return {

@@ -110,8 +110,7 @@ export class HostedSource implements StoreSource {
     { type, dump }: { type: RespReply; dump: RespReply | undefined },
   ): Promise<SourceValue | undefined> {
     if (dump === null) return undefined;
-    if (typeof dump === "string" && !documentTypes.includes(type))
-      return { kind: "dump", payload: Buffer.from(dump, "latin1") };
+    if (typeof dump === "string" && !documentTypes.includes(type)) return { kind: "dump", payload: dump };
     return readValue(this.#reader, { key, type });
   }
 }

@@ -8,7 +8,7 @@
  * (3) A server returns past times as ages; in the dump they are times, exact to
  *     the duration of the response.
  */
-import type { Bytes } from "../../kernel/bytes.ts";
+import { type Bytes, bytesFrom } from "../../kernel/bytes.ts";
 import {
   compareIds,
   type Dumped,
@@ -68,7 +68,7 @@ export async function readValue(
     const read = readers.get(type);
     if (read === undefined) return { kind: "refused", reason: `there is no reader for values of type ${String(type)}` };
     const dumped = await read(reader, key);
-    return dumped === undefined ? undefined : { kind: "dump", payload: writePayload(dumped) };
+    return dumped === undefined ? undefined : { kind: "dump", payload: bytesFrom(writePayload(dumped)) };
   } catch (fault) {
     if (!(fault instanceof Unreadable)) throw fault;
     return { kind: "refused", reason: fault.message };

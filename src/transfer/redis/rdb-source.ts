@@ -8,7 +8,7 @@
 import { existsSync } from "node:fs";
 import { type FileHandle, open } from "node:fs/promises";
 import { resolve } from "node:path";
-import type { Bytes } from "../../kernel/bytes.ts";
+import { type Bytes, bytesFrom } from "../../kernel/bytes.ts";
 import { parseJsonText } from "../../kernel/json/parse.ts";
 import { codeOf } from "../../program/refusal.ts";
 import { documentsPath, readDocuments } from "../documents-file.ts";
@@ -119,7 +119,7 @@ export class RdbSource implements StoreSource {
       if (record === undefined) break;
       if (record.kind !== "key" || record.database !== this.#database) continue;
       const { key, atMs, payload } = record;
-      batch.push({ key, atMs, value: { kind: "dump", payload } });
+      batch.push({ key, atMs, value: { kind: "dump", payload: bytesFrom(payload) } });
       bytes += payload.length;
       if (batch.length < BATCH_KEYS && bytes < BATCH_BYTES) continue;
       yield { entries: batch, position: JSON.stringify(reader.position) };

@@ -22,7 +22,16 @@ export class WrongReply extends Error {
   override name = "WrongReply";
 }
 
+const SIMPLE = 0x2b; // +
+const ERROR = 0x2d; // -
+const INTEGER = 0x3a; // :
+const BULK = 0x24; // $
+const ARRAY = 0x2a; // *
 const CARRIAGE_RETURN = 0x0d;
+const MINUS = 0x2d;
+const ZERO = 0x30;
+/** Numbers of so many digits are exact while they are built. */
+const DIGITS_EXACT_MAX = 15;
 const LINE_BYTES_MAX = 65_536;
 /** The longest string of Redis. */
 const BULK_BYTES_MAX = 512 * 1024 * 1024;
@@ -67,20 +76,21 @@ export class ReplyReader {
 
   #read(depth: number): RespReply | typeof NOT_ALL_HERE {
     if (depth > DEPTH_MAX) throw new WrongReply("its replies are nested too deeply");
-    const kind = this.#bytes[this.#at];
-    const line = this.#line();
-    if (line === undefined) return NOT_ALL_HERE;
-    switch (kind === undefined ? "" : String.fromCharCode(kind)) {
-      case "+":
-        return line;
-      case "-":
-        return new ReplyError(line);
-      case ":":
-        return readNumber(line, Number.MAX_VALUE);
-      case "$":
-        return this.#bulk(readNumber(line, BULK_BYTES_MAX));
-      case "*": {
-        const count = readNumber(line, ITEMS_MAX);
+    const start = this.#at;
+    const lineEnd = this.#lineEnd();
+    if (lineEnd === undefined) return NOT_ALL_HERE;
+    const bytes = this.#bytes;
+    switch (bytes[start]) {
+      case SIMPLE:
+        return bytesFrom(bytes, start + 1, lineEnd);
+      case ERROR:
+        return new ReplyError(bytesFrom(bytes, start + 1, lineEnd));
+      case INTEGER:
+        return readNumber(bytes, { start: start + 1, end: lineEnd, max: Number.MAX_VALUE });
+      case BULK:
+        return this.#bulk(readNumber(bytes, { start: start + 1, end: lineEnd, max: BULK_BYTES_MAX }));
+      case ARRAY: {
+        const count = readNumber(bytes, { start: start + 1, end: lineEnd, max: ITEMS_MAX });
         if (count < 0) return null;
         const items: RespReply[] = [];
         while (items.length < count) {
@@ -103,8 +113,8 @@ export class ReplyReader {
     return bytesFrom(this.#bytes, start, start + length);
   }
 
-  /** The rest of the line after the kind. */
-  #line(): Bytes | undefined {
+  /** Moves behind the line that begins here; undefined: it is incomplete. */
+  #lineEnd(): number | undefined {
     const start = this.#at;
     const lineEnd = this.#bytes.indexOf(CARRIAGE_RETURN, start);
     if (lineEnd < 0 || lineEnd + 2 > this.#end) {
@@ -112,15 +122,32 @@ export class ReplyReader {
       return undefined;
     }
     this.#at = lineEnd + 2;
-    return bytesFrom(this.#bytes, start + 1, lineEnd);
+    return lineEnd;
   }
 }
 
-function readNumber(text: Bytes, max: number): number {
+/** Most lines are lengths, so they are read without a string. */
+function readNumber(bytes: Buffer, { start, end, max }: { start: number; end: number; max: number }): number {
+  const isNegative = bytes[start] === MINUS;
+  const first = isNegative ? start + 1 : start;
+  if (end - first > DIGITS_EXACT_MAX) return readLongNumber(bytesFrom(bytes, start, end), max);
+  let value = 0;
+  for (let at = first; at < end; at += 1) {
+    const digit = (bytes[at] ?? 0) - ZERO;
+    if (digit < 0 || digit > 9) throw new WrongReply("it does not speak RESP");
+    value = 10 * value + digit;
+  }
+  if (end === first || value > max) throw new WrongReply("it does not speak RESP");
+  return isNegative ? -value : value;
+}
+
+function readLongNumber(text: Bytes, max: number): number {
   const value = /^-?\d{1,20}$/.test(text) ? Number(text) : Number.NaN;
   if (!(value <= max)) throw new WrongReply("it does not speak RESP");
   return value;
 }
+
+const LONG_WORD_BYTES = 4_096;
 
 /** The commands as a client sends them. */
 export function printCommands(commands: readonly (readonly Bytes[])[]): Buffer {
@@ -128,14 +155,24 @@ export function printCommands(commands: readonly (readonly Bytes[])[]): Buffer {
   for (const words of commands) byteCount += printedBytes(words);
   const body = Buffer.allocUnsafe(byteCount);
   let at = 0;
+  // Short words are collected: a write costs more than their bytes.
+  let text = "";
   for (const words of commands) {
-    at += body.latin1Write(`*${words.length}\r\n`, at);
+    text += `*${words.length}\r\n`;
     for (const word of words) {
-      at += body.latin1Write(`$${word.length}\r\n`, at);
-      at += body.latin1Write(word, at);
-      at += body.latin1Write("\r\n", at);
+      text += `$${word.length}\r\n`;
+      if (word.length > LONG_WORD_BYTES) {
+        at += body.latin1Write(text, at);
+        at += body.latin1Write(word, at);
+        text = "\r\n";
+      } else text += `${word}\r\n`;
+    }
+    if (text.length > LONG_WORD_BYTES) {
+      at += body.latin1Write(text, at);
+      text = "";
     }
   }
+  body.latin1Write(text, at);
   return body;
 }
 

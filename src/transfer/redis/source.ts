@@ -16,7 +16,6 @@ import { documentTypes } from "../hosted/values.ts";
 import { readSearchIndex, SEARCH_TYPE } from "../store/search-index.ts";
 import {
   BATCH_BYTES,
-  BATCH_KEYS,
   runIdOf,
   type SourceBatch,
   type SourceEntry,
@@ -30,8 +29,13 @@ import { ReplyError, type RespReply } from "./replies.ts";
 
 /** The type byte of a module's value in a dump. */
 const MODULE_VALUE = 7;
-/** Values per request; a batch of large values is cut when it is long enough. */
-const DUMPS_PER_CALL = 100;
+const PAGE_KEYS = 1_000;
+/** The bytes that a request for values aims at, by the values before it; a batch of large values is cut when it is long enough. */
+const CALL_BYTES = 256 * 1_024;
+const DUMPS_PER_CALL_MAX = 500;
+/** For the first request, of whose values nothing is known; later ones have at most so many times as many. */
+const DUMPS_OF_FIRST_CALL = 20;
+const DUMPS_GROWTH_MAX = 4;
 /** Requests for values whose replies have not all arrived. */
 const CALLS_MAX = 2;
 
@@ -42,6 +46,7 @@ export class RedisSource implements StoreSource {
   #connection: RedisConnection | undefined;
   /** Redis 7 and later return the expiry time of a key; earlier versions only its TTL. */
   #hasPexpiretime = true;
+  #dumpsPerCall = DUMPS_OF_FIRST_CALL;
   #runId = "";
 
   constructor(address: RedisAddress, clock: Clock) {
@@ -108,7 +113,7 @@ export class RedisSource implements StoreSource {
   }
 
   async #page(cursor: Bytes): Promise<{ readonly next: Bytes; readonly keys: readonly Bytes[] }> {
-    const reply = await this.#redis.call(["SCAN", cursor, "COUNT", `${BATCH_KEYS}`]);
+    const reply = await this.#redis.call(["SCAN", cursor, "COUNT", `${PAGE_KEYS}`]);
     const [next, keys] = Array.isArray(reply) ? (reply as readonly RespReply[]) : [];
     if (typeof next !== "string" || !Array.isArray(keys))
       throw sourceRefusal(this.name, "its reply to SCAN is not a page");
@@ -120,12 +125,26 @@ export class RedisSource implements StoreSource {
     const calls: Promise<readonly SourceEntry[]>[] = [];
     let at = 0;
     for (;;) {
-      for (; at < keys.length && calls.length < CALLS_MAX; at += DUMPS_PER_CALL)
-        calls.push(expected(this.#read(keys.slice(at, at + DUMPS_PER_CALL))));
+      while (at < keys.length && calls.length < CALLS_MAX) {
+        const end = at + this.#dumpsPerCall;
+        calls.push(expected(this.#read(keys.slice(at, end))));
+        at = end;
+      }
       const call = calls.shift();
       if (call === undefined) return;
-      yield await call;
+      const entries = await call;
+      this.#adapt(entries);
+      yield entries;
     }
+  }
+
+  /** Large values come in requests of few, so that no reply takes much memory, and short ones in requests of many. */
+  #adapt(entries: readonly SourceEntry[]): void {
+    if (entries.length === 0) return;
+    let bytes = 0;
+    for (const { value } of entries) bytes += value.kind === "dump" ? value.payload.length : 0;
+    const fitting = Math.floor((CALL_BYTES * entries.length) / Math.max(bytes, 1));
+    this.#dumpsPerCall = Math.max(1, Math.min(fitting, DUMPS_GROWTH_MAX * this.#dumpsPerCall, DUMPS_PER_CALL_MAX));
   }
 
   /** The keys that still exist, with their values. */
@@ -153,8 +172,7 @@ export class RedisSource implements StoreSource {
 
   /** Undefined: the key no longer exists. */
   async #valueOf(key: Bytes, dump: RespReply): Promise<SourceValue | undefined> {
-    if (typeof dump === "string" && dump.charCodeAt(0) !== MODULE_VALUE)
-      return { kind: "dump", payload: Buffer.from(dump, "latin1") };
+    if (typeof dump === "string" && dump.charCodeAt(0) !== MODULE_VALUE) return { kind: "dump", payload: dump };
     const [type = null] = await this.#redis.send([["TYPE", key]]);
     if (type === SEARCH_TYPE) {
       const index = await readSearchIndex((commands) => this.#redis.send(commands), key);

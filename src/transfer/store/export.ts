@@ -10,7 +10,7 @@
  */
 import { type FileHandle, open, rename, rm } from "node:fs/promises";
 import { resolve } from "node:path";
-import type { Bytes } from "../../kernel/bytes.ts";
+import { type Bytes, bufferFrom } from "../../kernel/bytes.ts";
 import { systemClock } from "../../kernel/clock.ts";
 import { assertOutputFile } from "../../program/cli/backups/output-file.ts";
 import type { CommandCall } from "../../program/cli/command-row.ts";
@@ -97,8 +97,8 @@ async function writeEntries({ main, documents, calls, progress }: Writing): Prom
     const lines: string[] = [];
     for (const entry of page) {
       const { key, atMs, value } = entry;
-      if (value.kind === "dump" && (value.payload[0] ?? 0) < EXPIRING_HASH) {
-        await writer.key(key, { atMs, payload: value.payload });
+      if (value.kind === "dump" && value.payload.charCodeAt(0) < EXPIRING_HASH) {
+        await writer.key(key, { atMs, payload: bufferFrom(value.payload) });
         keyCount += 1;
       } else lines.push(printDocument(entry), "\n");
     }
@@ -139,7 +139,7 @@ async function readKeys(calls: StoreCalls, keys: readonly Bytes[]): Promise<read
     const dump = replies[2 * index + 1];
     const atMs = typeof time === "number" && time >= 0 ? time : undefined;
     if (typeof dump === "string") {
-      entries.push({ key, atMs, value: { kind: "dump", payload: Buffer.from(dump, "latin1") } });
+      entries.push({ key, atMs, value: { kind: "dump", payload: dump } });
     } else if (dump instanceof ReplyError) {
       const [text = null, type] = await calls.pipeline([
         ["JSON.GET", key],

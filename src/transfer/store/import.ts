@@ -21,13 +21,15 @@ import { RedisSource } from "../redis/source.ts";
 import { isAddress, readSourceAddress, SOURCE_TOKEN } from "../source-address.ts";
 import { openTarget, type Target } from "../target.ts";
 import { StoreCalls } from "./calls.ts";
-import { type Outcome, StoreSink } from "./sink.ts";
+import { type Outcome, outcomes, StoreSink, type StoreSinkOptions } from "./sink.ts";
 import type { SourceBatch, StoreSource } from "./source.ts";
 import { type StoreState, StoreStateFile } from "./state.ts";
 
 /** How many refused or different keys are named. */
 const TROUBLES_SHOWN_MAX = 20;
 const KEY_SHOWN_LENGTH_MAX = 80;
+/** So that the server stores one while another is compared here. */
+const BATCHES_AT_ONCE = 2;
 
 /** If the environment or the configuration sets every token, the file of tokens is not created. */
 function newDirectoryLine(directory: string): string {
@@ -85,7 +87,8 @@ async function run(call: CommandCall, { source, target, keyCount }: Both): Promi
   const calls = new StoreCalls(target.client("store", given));
   const database = given ?? target.tenants.databases[0]?.name ?? "";
   const troubles: string[] = [];
-  const sink = new StoreSink({
+  // Each batch has a sink of its own, so that a stored position has exactly the counts before it.
+  const sinkOptions: StoreSinkOptions = {
     calls,
     clock: systemClock,
     replaces: options.has("replace"),
@@ -93,26 +96,40 @@ async function run(call: CommandCall, { source, target, keyCount }: Both): Promi
     onTrouble(key, reason) {
       if (troubles.length < TROUBLES_SHOWN_MAX) troubles.push(`${printKey(key)}: ${reason}`);
     },
-  });
+  };
   const state = new StoreStateFile(target.directory, systemClock);
   const subject = { source: source.identity, database };
   const before = options.has("resume") ? positionBefore(state.read(subject), { source, print }) : undefined;
-  if (before !== undefined) sink.countBefore(before.counts);
+  const counts = new Map<Outcome, number>(outcomes.map((outcome) => [outcome, before?.counts.get(outcome) ?? 0]));
+  let hasWritten = false;
 
   const libraries = await source.readLibraries();
   if (libraries.remark !== undefined) print(`${source.name}: ${libraries.remark}`);
-  const functions = await sink.storeLibraries(libraries.codes);
+  const functions = await new StoreSink(sinkOptions).storeLibraries(libraries.codes);
   const progress = progressOf(call.run, { unit: "keys", tellsTimeLeft: true });
-  progress.expect(keyCount, sumOf(sink.counts));
+  progress.expect(keyCount, sumOf(counts));
   try {
-    await storeBatches(source.batches(before?.position), async ({ entries, position }) => {
-      await sink.store(entries);
-      progress.add(entries.length);
-      await state.note({ ...subject, position, counts: new Map(sink.counts) });
+    await storeBatches(source.batches(before?.position), {
+      // With --replace a key that comes twice must not be overwritten between its RESTORE and its DUMP.
+      atOnce: options.has("replace") ? 1 : BATCHES_AT_ONCE,
+      async store({ entries }) {
+        const sink = new StoreSink(sinkOptions);
+        try {
+          await sink.store(entries);
+        } finally {
+          hasWritten ||= sink.hasWritten;
+        }
+        return sink.counts;
+      },
+      async onStored({ entries, position }, found) {
+        for (const [outcome, count] of found) counts.set(outcome, (counts.get(outcome) ?? 0) + count);
+        progress.add(entries.length);
+        await state.note({ ...subject, position, counts: new Map(counts) });
+      },
     });
   } catch (fault) {
     progress.end();
-    if (!(fault instanceof StartRefusal) || (sumOf(sink.counts) === 0 && !sink.hasWritten)) throw fault;
+    if (!(fault instanceof StartRefusal) || (sumOf(counts) === 0 && !hasWritten)) throw fault;
     await state.flush();
     const way = state.isKept ? "with --resume to continue" : "again";
     throw new StartRefusal(`${fault.message}\nThe stored keys stay; run the same command ${way}`, fault.exitCode, {
@@ -123,13 +140,13 @@ async function run(call: CommandCall, { source, target, keyCount }: Both): Promi
   state.remove();
 
   const size = await calls.call(["DBSIZE"]);
-  for (const line of reportLines(sink.counts, { database, size: Number(size) })) print(line);
+  for (const line of reportLines(counts, { database, size: Number(size) })) print(line);
   if (libraries.codes.length > 0)
     print(
       `libraries of functions: ${functions.stored} stored, ${functions.kept} already existed, ${functions.refused} refused`,
     );
   for (const trouble of troubles) print(`problem: ${trouble}`);
-  const isRight = functions.refused + (sink.counts.get("refused") ?? 0) + (sink.counts.get("different") ?? 0) === 0;
+  const isRight = functions.refused + (counts.get("refused") ?? 0) + (counts.get("different") ?? 0) === 0;
   return isRight ? 0 : 1;
 }
 
@@ -143,21 +160,36 @@ function positionBefore(
   return undefined;
 }
 
-/** Stores each batch while the source reads the next one. Rejects when nothing is under way any more. */
-async function storeBatches(
-  batches: AsyncIterable<SourceBatch>,
-  store: (batch: SourceBatch) => Promise<void>,
-): Promise<void> {
-  let storing = Promise.resolve();
+type Counts = ReadonlyMap<Outcome, number>;
+
+interface Storing {
+  /** How many batches are stored at the same time. */
+  readonly atOnce: number;
+  readonly store: (batch: SourceBatch) => Promise<Counts>;
+  /** Called in the order of the batches, each after all before it are stored. */
+  readonly onStored: (batch: SourceBatch, counts: Counts) => Promise<void>;
+}
+
+/** Stores batches while the source reads the next one. Rejects when nothing is under way any more. */
+async function storeBatches(batches: AsyncIterable<SourceBatch>, { atOnce, store, onStored }: Storing): Promise<void> {
+  const storeAfter = async (before: Promise<void>, batch: SourceBatch): Promise<void> => {
+    const [earlier, own] = await Promise.allSettled([before, store(batch)]);
+    if (earlier.status === "rejected") throw earlier.reason;
+    if (own.status === "rejected") throw own.reason;
+    await onStored(batch, own.value);
+  };
+  const storing: Promise<void>[] = [];
+  let last = Promise.resolve();
   try {
     for await (const batch of batches) {
-      await storing;
-      storing = store(batch);
+      if (storing.length === atOnce) await storing.shift();
+      last = storeAfter(last, batch);
       // Its failure is reported after the source has read the next batch.
-      storing.catch(() => {});
+      last.catch(() => {});
+      storing.push(last);
     }
   } finally {
-    await storing;
+    await last;
   }
 }
 
@@ -171,16 +203,13 @@ const meanings: Readonly<Record<Outcome, string>> = {
   different: "were stored but read back differently: another client changed them, or larder has a bug",
 };
 
-function reportLines(
-  counts: ReadonlyMap<Outcome, number>,
-  { database, size }: { database: string; size: number },
-): readonly string[] {
+function reportLines(counts: Counts, { database, size }: { database: string; size: number }): readonly string[] {
   const lines = [`${sumOf(counts)} keys read; the database ${database} has ${size} keys now`];
   for (const [outcome, count] of counts) if (count > 0) lines.push(`${count} keys ${meanings[outcome]}`);
   return lines;
 }
 
-function sumOf(counts: ReadonlyMap<Outcome, number>): number {
+function sumOf(counts: Counts): number {
   return counts.values().reduce((sum, count) => sum + count, 0);
 }
 

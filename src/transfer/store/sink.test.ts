@@ -1,6 +1,7 @@
 /** The outcome of each key, with a fake store: its mistakes are found. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { type Bytes, bytesFrom } from "../../kernel/bytes.ts";
 import { VirtualClock } from "../../kernel/clock.virtual.ts";
 import { StartRefusal } from "../../program/refusal.ts";
 import { type Dumped, writePayload } from "../../store/structures/rdb/payload.ts";
@@ -11,13 +12,13 @@ import type { SourceEntry } from "./source.ts";
 
 const NOW_MS = 1_000_000;
 
-function dump(value: Dumped): Buffer {
-  return writePayload(value);
+function dump(value: Dumped): Bytes {
+  return bytesFrom(writePayload(value));
 }
 
 const hello = dump({ kind: "string", bytes: "hello" });
 
-function entry(key: string, payload: Buffer = hello, atMs?: number): SourceEntry {
+function entry(key: string, payload: Bytes = hello, atMs?: number): SourceEntry {
   return { key, atMs, value: { kind: "dump", payload } };
 }
 
@@ -42,7 +43,7 @@ function sinkOn(
       return commands.map(([name = "", key = ""]) => {
         const reply = answer(name, key);
         if (reply !== undefined) return reply;
-        return { RESTORE: "OK", DUMP: hello.latin1Slice(), PEXPIRETIME: -1 }[name] ?? null;
+        return { RESTORE: "OK", DUMP: hello, PEXPIRETIME: -1 }[name] ?? null;
       });
     },
   } as unknown as StoreCalls;
@@ -68,8 +69,7 @@ test("counts each key by its outcome", async () => {
     if (name === "RESTORE" && ["there", "other", "lasting", "estimated"].includes(key))
       return new ReplyError("BUSYKEY Target key name");
     if (name === "PEXPIRETIME" && key === "estimated") return NOW_MS + 60_300;
-    if (name === "DUMP" && (key === "other" || key === "changed"))
-      return dump({ kind: "string", bytes: "changed" }).latin1Slice();
+    if (name === "DUMP" && (key === "other" || key === "changed")) return dump({ kind: "string", bytes: "changed" });
     if (name === "DUMP" && key === "gone") return null;
     if (name === "PEXPIRETIME" && key === "soon") return NOW_MS + 5;
     if (name === "PEXPIRETIME" && key === "later") return NOW_MS + 6;
@@ -104,7 +104,7 @@ test("counts each key by its outcome", async () => {
 });
 
 test("a hash whose fields have all expired may be absent after the import", async () => {
-  const hash = (...expiriesMs: number[]): Buffer =>
+  const hash = (...expiriesMs: number[]): Bytes =>
     dump({ kind: "hash", fields: ["f", "g"], values: ["v", "w"], expiriesMs });
   const made = sinkOn((name) => (name === "DUMP" ? null : undefined));
 
@@ -139,7 +139,7 @@ test("knows a key that was written before another key ended the import", async (
 
 test("requests are as large as the server accepts, and a key that fits into none is refused", async () => {
   const long = dump({ kind: "string", bytes: "x".repeat(5_000) });
-  const made = sinkOn((name, key) => (name === "DUMP" && key !== "s" ? long.latin1Slice() : undefined));
+  const made = sinkOn((name, key) => (name === "DUMP" && key !== "s" ? long : undefined));
 
   await made.sink.store([
     entry("a", long),

@@ -68,11 +68,6 @@ export class StoreSink {
     return this.#counts;
   }
 
-  /** Adds the counts of an earlier run of the same import. */
-  countBefore(counts: ReadonlyMap<Outcome, number>): void {
-    for (const [outcome, count] of counts) this.#counts.set(outcome, count);
-  }
-
   /** Resolves when all entries are stored and compared. Rejects with a `StartRefusal` (3). */
   async store(entries: readonly SourceEntry[]): Promise<void> {
     const { clock } = this.#options;
@@ -111,7 +106,7 @@ export class StoreSink {
         "RESTORE",
         key,
         `${atMs ?? 0}`,
-        payload.latin1Slice(),
+        payload,
         ...(atMs === undefined ? [] : ["ABSTTL"]),
         ...(replaces ? ["REPLACE"] : []),
       ],
@@ -132,8 +127,7 @@ export class StoreSink {
 
   #compareDump(entry: DumpEntry, { isNew, dump, atMs, nowMs }: ReadBack): void {
     const { payload } = entry;
-    const isSame =
-      typeof dump === "string" && isTrue(() => haveSameContent(payload, Buffer.from(dump, "latin1"), nowMs));
+    const isSame = typeof dump === "string" && isTrue(() => haveSameContent(payload, dump, nowMs));
     const isThere = dump !== null;
     const isOver = hasExpired(entry, nowMs) || (!isThere && isTrue(() => isExpiredHash(payload, nowMs)));
     this.#compared(entry, { isNew, isSame, isThere, isOver, atMs });
@@ -274,7 +268,7 @@ export class StoreSink {
 interface DumpEntry {
   readonly key: Bytes;
   readonly atMs: number | undefined;
-  readonly payload: Buffer;
+  readonly payload: Bytes;
 }
 
 interface DocumentEntry {

@@ -12,7 +12,7 @@ export interface SourceEntry {
 
 export type SourceValue =
   /** A payload of DUMP. */
-  | { readonly kind: "dump"; readonly payload: Buffer }
+  | { readonly kind: "dump"; readonly payload: Bytes }
   /** A JSON document, as UTF-8 text. */
   | { readonly kind: "document"; readonly text: Bytes }
   | SearchIndexValue

@@ -1,30 +1,41 @@
 /**
  * Compares the content of two dumps. Their bytes may differ: one value has many
- * encodings, and sets and hashes have no order. So both are decoded and sorted;
- * fields that may legitimately differ between servers are left out.
+ * encodings, and sets and hashes have no order. So both are decoded into parts in
+ * one order; fields that may legitimately differ between servers are left out.
  */
-import { createHash, type Hash } from "node:crypto";
-import { type Bytes, bufferFrom } from "../../kernel/bytes.ts";
+import { type Bytes, bufferFrom, bytesFrom } from "../../kernel/bytes.ts";
 import {
+  COMMON_TYPES_END,
   type Dumped,
   type DumpedHash,
   type DumpedStream,
+  FOOTER_BYTES,
   formatId,
   readPayload,
 } from "../../store/structures/rdb/mod.ts";
 
 /** Fields that have expired at `nowMs` count as absent. Throws a `CommandError` for an invalid dump. */
-export function haveSameContent(first: Buffer, second: Buffer, nowMs: number): boolean {
-  if (first.equals(second)) return true;
-  const [a, b] = [readPayload(first), readPayload(second)];
+export function haveSameContent(first: Bytes, second: Bytes, nowMs: number): boolean {
+  if (haveSameBytes(first, second)) return true;
+  const [a, b] = [readPayload(bufferFrom(first)), readPayload(bufferFrom(second))];
+  if (a.kind !== b.kind) return false;
   // Streams from before Redis 7 do not say how much their groups have read; a server estimates it.
   const withReadCounts = !hasEstimates(a) && !hasEstimates(b);
-  return digestOf(a, { nowMs, withReadCounts }) === digestOf(b, { nowMs, withReadCounts });
+  const parts = partsOf(a, { nowMs, withReadCounts });
+  const others = partsOf(b, { nowMs, withReadCounts });
+  return parts.length === others.length && parts.every((part, index) => part === others[index]);
+}
+
+/** The footer says by which server a dump was written, which changes no type that all servers have. */
+function haveSameBytes(first: Bytes, second: Bytes): boolean {
+  if (first === second) return true;
+  if (first.length !== second.length || first.charCodeAt(0) >= COMMON_TYPES_END) return false;
+  return first.startsWith(second.slice(0, -FOOTER_BYTES));
 }
 
 /** Whether the value is a hash whose fields have all expired: no server keeps such a key. */
-export function isExpiredHash(payload: Buffer, nowMs: number): boolean {
-  const dumped = readPayload(payload);
+export function isExpiredHash(payload: Bytes, nowMs: number): boolean {
+  const dumped = readPayload(bufferFrom(payload));
   return dumped.kind === "hash" && (dumped.expiriesMs?.every((atMs) => atMs > 0 && atMs <= nowMs) ?? false);
 }
 
@@ -32,58 +43,50 @@ function hasEstimates(dumped: Dumped): boolean {
   return dumped.kind === "stream" && dumped.groups.some(({ readCount }) => readCount === "estimate");
 }
 
-interface DigestOptions {
+interface PartOptions {
   readonly nowMs: number;
   readonly withReadCounts: boolean;
 }
 
-function digestOf(dumped: Dumped, options: DigestOptions): string {
-  const hash = createHash("sha1");
-  hash.update(dumped.kind);
+/** Two values of one kind have the same parts exactly if their contents are the same. */
+function partsOf(dumped: Dumped, options: PartOptions): readonly Bytes[] {
   switch (dumped.kind) {
     case "string":
-      hash.update(typeof dumped.bytes === "string" ? bufferFrom(dumped.bytes) : dumped.bytes);
-      break;
+      return [typeof dumped.bytes === "string" ? dumped.bytes : bytesFrom(Buffer.from(dumped.bytes))];
     case "list":
-      for (const element of dumped.elements) add(hash, element);
-      break;
+      return dumped.elements;
     case "set":
-      for (const member of [...dumped.members].sort()) add(hash, member);
-      break;
+      return [...dumped.members].sort();
     case "sorted set": {
       const { members, scores } = dumped;
-      addSorted(hash, members, (index) => [`${scores[index]}`]);
-      break;
+      return sortedParts(members, (index) => [`${scores[index]}`]);
     }
     case "hash":
-      addHash(hash, dumped, options);
-      break;
+      return hashParts(dumped, options);
     case "stream":
-      addStream(hash, dumped, options);
-      break;
+      return streamParts(dumped, options);
     default: {
       const never: never = dumped;
       throw new Error(`Unknown value ${String(never)}`);
     }
   }
-  return hash.digest("hex");
 }
 
-function addHash(hash: Hash, { fields, values, expiriesMs }: DumpedHash, { nowMs }: DigestOptions): void {
+function hashParts({ fields, values, expiriesMs }: DumpedHash, { nowMs }: PartOptions): readonly Bytes[] {
   const momentOf = (index: number): number => expiriesMs?.[index] ?? 0;
   const isThere = (index: number): boolean => momentOf(index) === 0 || momentOf(index) > nowMs;
-  addSorted(hash, fields, (index) => (isThere(index) ? [values[index] ?? "", `${momentOf(index)}`] : undefined));
+  return sortedParts(fields, (index) => (isThere(index) ? [values[index] ?? "", `${momentOf(index)}`] : undefined));
 }
 
-function addStream(hash: Hash, stream: DumpedStream, { withReadCounts }: DigestOptions): void {
-  for (const entry of stream.entries) {
-    add(hash, formatId(entry));
-    for (const [index, name] of entry.names.entries()) addAll(hash, [name, entry.values[index] ?? ""]);
-  }
-  addAll(hash, [formatId(stream.lastId), formatId(stream.maxDeletedId), `${stream.addedCount}`]);
-  const groups = stream.groups;
-  addSorted(
-    hash,
+/** A number before each list says where it ends. */
+function streamParts(stream: DumpedStream, { withReadCounts }: PartOptions): readonly Bytes[] {
+  const entries = stream.entries.flatMap((entry) => [
+    formatId(entry),
+    `${entry.names.length}`,
+    ...entry.names.flatMap((name, index) => [name, entry.values[index] ?? ""]),
+  ]);
+  const { groups } = stream;
+  const groupParts = sortedParts(
     groups.map(({ name }) => name),
     (index) => {
       const { lastId, readCount, consumers } = groups[index] as (typeof groups)[number];
@@ -92,30 +95,29 @@ function addStream(hash: Hash, stream: DumpedStream, { withReadCounts }: DigestO
         `${seenMs}`,
         ...pending.map((one) => `${formatId(one)} ${one.deliveredAtMs} ${one.deliveryCount}`),
       ]);
-      return [formatId(lastId), withReadCounts ? `${readCount}` : "", ...rows.map((row) => JSON.stringify(row)).sort()];
+      return [
+        formatId(lastId),
+        withReadCounts ? `${readCount}` : "",
+        `${rows.length}`,
+        ...rows.map((row) => JSON.stringify(row)).sort(),
+      ];
     },
   );
+  const { lastId, maxDeletedId, addedCount } = stream;
+  const heads = [`${stream.entries.length}`, formatId(lastId), formatId(maxDeletedId), `${addedCount}`];
+  return [heads, entries, groupParts].flat();
 }
 
 /** Names in order, each with its parts; a name without parts is left out. */
-function addSorted(hash: Hash, names: readonly Bytes[], of: (index: number) => readonly Bytes[] | undefined): void {
+function sortedParts(names: readonly Bytes[], of: (index: number) => readonly Bytes[] | undefined): readonly Bytes[] {
   const order = names.map((_, index) => index).sort((a, b) => compare(names[a] ?? "", names[b] ?? ""));
-  for (const index of order) {
+  return order.flatMap((index) => {
     const parts = of(index);
-    if (parts !== undefined) addAll(hash, [names[index] ?? "", ...parts]);
-  }
+    return parts === undefined ? [] : [names[index] ?? "", ...parts];
+  });
 }
 
 function compare(a: Bytes, b: Bytes): number {
   if (a === b) return 0;
   return a < b ? -1 : 1;
-}
-
-function addAll(hash: Hash, parts: readonly Bytes[]): void {
-  for (const part of parts) add(hash, part);
-}
-
-/** The length prefix separates the parts. */
-function add(hash: Hash, part: Bytes): void {
-  hash.update(`${part.length}:${part}`, "latin1");
 }

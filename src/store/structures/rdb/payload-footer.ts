@@ -4,7 +4,7 @@ import { CRC64_BYTES, writeCrc64 } from "./crc64.ts";
 import type { PayloadWriter } from "./payload-writer.ts";
 import { isKnownVersion, KNOWN_VERSIONS } from "./versions.ts";
 
-const FOOTER_BYTES = 2 + CRC64_BYTES;
+export const FOOTER_BYTES = 2 + CRC64_BYTES;
 
 /** The written bytes, with the footer. */
 export function closePayload(writer: PayloadWriter, version: number): Buffer {

@@ -76,8 +76,8 @@ const LIST_OF_LISTPACKS = 18;
 const STREAM = 19;
 const SET_LISTPACK = 20;
 const STREAM_WITH_ACTIVE_TIMES = 21;
-/** From here on, Valkey's types are others than those of Redis. */
-const DIVERGING_TYPE_MIN = 22;
+/** The types from here on mean something else to Valkey than to Redis. */
+export const COMMON_TYPES_END = 22;
 const CANDIDATE_HASH = 22;
 const CANDIDATE_HASH_LISTPACK = 23;
 const EXPIRING_HASH = 24;
@@ -151,7 +151,7 @@ export function readPayload(payload: Buffer): Dumped {
     type = reader.byte();
   }
   // Bytes between the value and the footer are ignored, as in Redis.
-  if (type < DIVERGING_TYPE_MIN) return readCommonType(reader, type);
+  if (type < COMMON_TYPES_END) return readCommonType(reader, type);
   return isValkey ? readValkeyType(reader, type) : readRedisType(reader, type);
 }
 
