@@ -6,6 +6,7 @@ import { printCommands, printedBytes, ReplyError, ReplyReader, type RespReply, W
 const rows: readonly (readonly [text: string, reply: RespReply])[] = [
   ["+OK\r\n", "OK"],
   [":-12\r\n", -12],
+  [":12345678901234567\r\n", 12345678901234568],
   ["$-1\r\n", null],
   ["*-1\r\n", null],
   ["$0\r\n\r\n", ""],
@@ -33,7 +34,18 @@ test("reads replies in pieces of any size", () => {
 });
 
 test("rejects replies that are not RESP or that would take too much memory", () => {
-  const wrong = ["HTTP/1.1 400 Bad\r\n", "$x\r\n", "$536870913\r\n", "*16777217\r\n", ":1.5\r\n", "*1\r\n".repeat(40)];
+  const wrong = [
+    "HTTP/1.1 400 Bad\r\n",
+    "$x\r\n",
+    "$536870913\r\n",
+    "*16777217\r\n",
+    ":1.5\r\n",
+    ":\r\n",
+    ":-\r\n",
+    "$1 \r\n",
+    ":123456789012345678901\r\n",
+    "*1\r\n".repeat(40),
+  ];
   for (const text of wrong) {
     const reader = new ReplyReader();
     reader.feed(Buffer.from(text));

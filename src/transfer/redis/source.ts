@@ -133,18 +133,10 @@ export class RedisSource implements StoreSource {
       const call = calls.shift();
       if (call === undefined) return;
       const entries = await call;
-      this.#adapt(entries);
+      const lengths = entries.map(({ value }) => (value.kind === "dump" ? value.payload.length : 0));
+      this.#dumpsPerCall = dumpsOfNextCall(this.#dumpsPerCall, lengths);
       yield entries;
     }
-  }
-
-  /** Large values come in requests of few, so that no reply takes much memory, and short ones in requests of many. */
-  #adapt(entries: readonly SourceEntry[]): void {
-    if (entries.length === 0) return;
-    let bytes = 0;
-    for (const { value } of entries) bytes += value.kind === "dump" ? value.payload.length : 0;
-    const fitting = Math.floor((CALL_BYTES * entries.length) / Math.max(bytes, 1));
-    this.#dumpsPerCall = Math.max(1, Math.min(fitting, DUMPS_GROWTH_MAX * this.#dumpsPerCall, DUMPS_PER_CALL_MAX));
   }
 
   /** The keys that still exist, with their values. */
@@ -191,6 +183,17 @@ export class RedisSource implements StoreSource {
     if (this.#connection === undefined) throw new Error("The source is not open yet");
     return this.#connection;
   }
+}
+
+/**
+ * How many values to ask for, after a request for `last` of them returned values of these lengths: few large ones, so
+ * that no reply takes much memory, and many short ones.
+ */
+export function dumpsOfNextCall(last: number, lengths: readonly number[]): number {
+  if (lengths.length === 0) return last;
+  const bytes = lengths.reduce((sum, length) => sum + length, 0);
+  const fitting = Math.floor((CALL_BYTES * lengths.length) / Math.max(bytes, 1));
+  return Math.max(1, Math.min(fitting, DUMPS_GROWTH_MAX * last, DUMPS_PER_CALL_MAX));
 }
 
 /** A promise that is awaited later, and whose failure until then is not unhandled. */
