@@ -9,7 +9,7 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { freePort } from "../../test/harness/free-port.ts";
 import { isInstalled } from "../harness/machine.ts";
-import { LOAD_CORE, type PinnedProcess, pinned, startPinned } from "../harness/pinned-process.ts";
+import { LOAD_CORE, type PinnedProcess, pinned, SERVER_CORE, startPinned } from "../harness/pinned-process.ts";
 
 export const hasRedis: boolean = isInstalled("redis-server");
 export const hasRedisBenchmark: boolean = hasRedis && isInstalled("redis-benchmark");
@@ -21,12 +21,17 @@ export interface RedisPeer {
 }
 
 /** @param parent folder of its own directory */
-export async function startRedis(parent: string, fsync: "everysec" | "always" = "everysec"): Promise<RedisPeer> {
+export async function startRedis(
+  parent: string,
+  fsync: "everysec" | "always" = "everysec",
+  core: number | "any" = SERVER_CORE,
+): Promise<RedisPeer> {
   const directory = mkdtempSync(join(parent, "redis-"));
   const port = await freePort();
   const settings = ["--port", `${port}`, "--bind", "127.0.0.1", "--dir", directory, "--save", ""];
   const server = await startPinned({
     command: ["redis-server", ...settings, "--appendonly", "yes", "--appendfsync", fsync],
+    core,
     until: /Ready to accept connections/,
   });
   return {
