@@ -105,6 +105,11 @@ export class Crc64 {
     buffer.writeUInt32LE(this.#low >>> 0, offset);
     buffer.writeUInt32LE(this.#high >>> 0, offset + 4);
   }
+
+  /** Whether `buffer` has this checksum at `offset`. */
+  isAt(buffer: Buffer, offset: number): boolean {
+    return buffer.readUInt32LE(offset) === this.#low >>> 0 && buffer.readUInt32LE(offset + 4) === this.#high >>> 0;
+  }
 }
 
 /** Writes the checksum of the first `end` bytes to `target` at `offset`, lowest byte first. */

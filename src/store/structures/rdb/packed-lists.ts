@@ -135,7 +135,11 @@ export function readIntset(blob: Buffer, count: Count): Bytes[] {
 /** Distributes the elements of a flat form to columns in turn. */
 export function columns(elements: readonly Bytes[], count: number): readonly Bytes[][] {
   if (notEmpty(elements).length % count !== 0) throw badDataFormat;
-  return Array.from({ length: count }, (_, column) => elements.filter((_element, index) => index % count === column));
+  return Array.from({ length: count }, (_, first) => {
+    const column: Bytes[] = [];
+    for (let at = first; at < elements.length; at += count) column.push(elements[at] as Bytes);
+    return column;
+  });
 }
 
 /** An empty collection does not exist. */

@@ -1,6 +1,6 @@
 /** The end of every dump: `| version u16 | CRC-64 of all before it |`, lowest byte first. */
 import { dumpChecksumWrong, dumpVersionUnknown } from "../../errors.ts";
-import { CRC64_BYTES, writeCrc64 } from "./crc64.ts";
+import { CRC64_BYTES, Crc64, writeCrc64 } from "./crc64.ts";
 import type { PayloadWriter } from "./payload-writer.ts";
 import { isKnownVersion, KNOWN_VERSIONS } from "./versions.ts";
 
@@ -26,10 +26,8 @@ export interface OpenPayload {
 export function openPayload(payload: Buffer): OpenPayload {
   const footer = payload.length - FOOTER_BYTES;
   if (footer < 0) throw dumpChecksumWrong;
-  const checksum = Buffer.alloc(CRC64_BYTES);
-  writeCrc64(payload, footer + 2, { buffer: checksum, offset: 0 });
   // The checksum first: the version of a damaged dump would mislead.
-  if (!checksum.equals(payload.subarray(footer + 2))) throw dumpChecksumWrong;
+  if (!new Crc64().add(payload, 0, footer + 2).isAt(payload, footer + 2)) throw dumpChecksumWrong;
   const version = payload.readUInt16LE(footer);
   if (!isKnownVersion(version)) throw dumpVersionUnknown(version, KNOWN_VERSIONS);
   return { content: payload.subarray(0, footer), version };

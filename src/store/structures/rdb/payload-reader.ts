@@ -71,6 +71,14 @@ export class PayloadReader {
 
   /** An element of a collection. */
   element(): Bytes {
+    const first = this.#buffer[this.#offset] ?? 0xff;
+    if (first < 0xc0) {
+      // Most elements: no view of the payload is made.
+      const length = this.#plainLength(this.byte());
+      const start = this.#advance(length);
+      this.countElement(length);
+      return bytesFrom(this.#buffer, start, start + length);
+    }
     const string = this.string();
     this.countElement(string.length);
     return typeof string === "string" ? string : bytesFrom(string);
