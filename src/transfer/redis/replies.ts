@@ -185,5 +185,7 @@ export function printedBytes(words: readonly Bytes[]): number {
 
 /** A kind, a number, and the end of the line. */
 function lineBytes(count: number): number {
+  if (count < 10) return 4;
+  if (count < 100) return 5;
   return String(count).length + 3;
 }
