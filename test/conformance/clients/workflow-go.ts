@@ -54,8 +54,7 @@ export const workflowGo: readonly ClientRow[] = [
       ...features,
       ...["Upstash-Flow-Control-Key", "key", "Upstash-Flow-Control-Value", "rate=5,", ...version, ...started("wfr_6")],
     ],
-    status: 400,
-    answer: { needs: { error: "text" } },
+    answer: published,
   },
   // As the endpoint sends it: the client has no such method.
   {
@@ -121,6 +120,6 @@ export const workflowGo: readonly ClientRow[] = [
     headers: json,
     body: "{}",
     answer: cancelled,
-    has: { cancelled: 2 },
+    has: { cancelled: 3 },
   },
 ];
