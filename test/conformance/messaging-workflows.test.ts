@@ -46,14 +46,16 @@ function send(server: MessagingServer, line: string, options: MessagingSend = {}
 
 const notifyResult = {
   waiter: {
+    workflowRunId: "wfr_1",
+    eventId: "paid",
     url: URL_OF_RUN,
     headers: { "Upstash-Workflow-Runid": ["wfr_1"], "Upstash-Workflow-Url": [URL_OF_RUN] },
     deadline: START_MS / 1_000 + 3_600,
     timeoutUrl: "https://app.test/late",
     timeoutHeaders: { "Upstash-Workflow-Runid": ["wfr_1"], "Content-Type": ["text/plain"] },
   },
+  url: URL_OF_RUN,
   deduplicated: false,
-  error: "",
   workflowRunId: "wfr_1",
   workflowCreatedAt: START_MS,
 };

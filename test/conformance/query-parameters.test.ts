@@ -9,7 +9,7 @@ import { subjects, TOKEN } from "../fuzz/api/subjects.ts";
 import { edgeRequest } from "../harness/messaging-edge.ts";
 
 /** Accepted for clients that send it, and ignored. */
-const ignored: readonly string[] = ["cancelRuns all"];
+const ignored: readonly string[] = ["cancelRuns all", "listRunLogs groupBy"];
 /** Refused with an error of its own. */
 const refused: readonly string[] = ["listDeadLetters host", "listDeadLetters path"];
 

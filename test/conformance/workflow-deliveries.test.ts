@@ -100,13 +100,15 @@ test("W.failure.headers: the call of a failure function is marked as one, and ha
   );
 });
 
-test("W.logs.events: without groupBy, the log has only the entries of messages of runs", async () => {
+test("W.logs.events: without groupBy, two of the routes list only the entries of messages of runs", async () => {
   await using server = await started();
   await server.send(`POST /v2/publish/${ENDPOINT}`, { headers: begin });
   await server.publish("https://plain.test/");
   await server.advance(0);
 
-  for (const path of ["logs", "events", "messageLogs"]) {
+  for (const path of ["events", "messageLogs"]) {
+    const grouped = (await server.send(`GET /v2/workflows/${path}?groupBy=workflowRunId`)).json;
+    assert.deepEqual(grouped, (await server.send("GET /v2/workflows/logs")).json);
     const { events } = (await server.send(`GET /v2/workflows/${path}?order=earliestFirst`)).json as { events: Json[] };
     assert.deepEqual(
       events.map(({ state }) => state),

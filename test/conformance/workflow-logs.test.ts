@@ -248,10 +248,10 @@ test("C.trim-body: every list shows the start of each body", async () => {
   await begin(to, "wfr_1", ["Upstash-Retries", "0"], "begin");
   for (const [line, found] of [
     [
-      "/v2/workflows/logs?groupBy=workflowRunId",
+      "/v2/workflows/logs?",
       { runs: [{ steps: [{ steps: [{ out: "be" }] }, { steps: [{ errors: [{ body: "an" }] }] }] }] },
     ],
-    ["/v2/workflows/logs?state=ERROR", { events: [{ body: "YmU=", responseBody: "YW4=" }] }],
+    ["/v2/workflows/events?state=ERROR", { events: [{ body: "YmU=", responseBody: "YW4=" }] }],
     ["/v2/logs?state=ERROR", { logs: [{ body: "YmU=", responseBody: "YW4=" }] }],
     ["/v2/dlq?", { messages: [{ body: "be", responseBody: "an" }] }],
     ["/v2/workflows/dlq?", { messages: [{ body: "be", responseBody: "an" }] }],

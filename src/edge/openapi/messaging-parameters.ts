@@ -100,16 +100,19 @@ export const exactUrl: Parameter = {
   description: "Whether `workflowUrl` is the whole URL",
 };
 
-/** The filters of the log by run, and those of the log by message. If both have a name, the former is described. */
-export const runLogFilters: readonly Parameter[] = [
-  ...new Map(
-    [
-      ...filters("logs"),
-      ...runFilters,
-      ...runLogFilterRows.map(({ name, values, meaning }) => queryList(name, values, meaning)),
-    ].map((parameter) => [parameter.name, parameter]),
-  ).values(),
-];
+/** The filters of the log by run. */
+export const runLogFilters: readonly Parameter[] = eachNameOnce([
+  ...runFilters,
+  ...runLogFilterRows.map(({ name, values, meaning }) => queryList(name, values, meaning)),
+]);
+
+/** The same, and the filters of the log by message. If both have a name, the former is described. */
+export const runEventFilters: readonly Parameter[] = eachNameOnce([...filters("logs"), ...runLogFilters]);
+
+/** The last parameter of each name. */
+function eachNameOnce(parameters: readonly Parameter[]): readonly Parameter[] {
+  return [...new Map(parameters.map((parameter) => [parameter.name, parameter])).values()];
+}
 
 export const cursor: Parameter = {
   name: "cursor",

@@ -188,10 +188,24 @@ export const messagingSchemas: Readonly<Record<string, Schema>> = {
   StartedRun: object(startedRun, { deduplicated: flag }),
   RunEntry: object({ messageId: text, body: base64, callType: text }),
   Waiter: object(
-    { url: text, headers: headers, deadline: unixSeconds, timeoutUrl: text, timeoutHeaders: headers },
-    { timeoutBody: text },
+    {
+      workflowRunId: text,
+      eventId: text,
+      url: text,
+      headers: headers,
+      deadline: unixSeconds,
+      timeoutUrl: text,
+      timeoutHeaders: headers,
+    },
+    { timeoutBody: base64 },
   ),
-  Notified: object(startedRun, { waiter: named("Waiter"), messageId: text, deduplicated: flag, error: text }),
+  Notified: object(startedRun, {
+    waiter: named("Waiter"),
+    messageId: text,
+    url: text,
+    deduplicated: flag,
+    error: described(text, "Why the run could not be notified"),
+  }),
   FailedRun: object(
     {
       dlqId: text,

@@ -9,7 +9,7 @@ import { DEAD_LETTER_BULK_MAX, DEAD_LETTER_LIST_MAX } from "../messaging/routes/
 import { FAILED_RUN_START_MAX } from "../messaging/routes/failed-runs.ts";
 import { LOG_LIST_MAX } from "../messaging/routes/logs.ts";
 import { MESSAGE_CANCEL_MAX } from "../messaging/routes/messages.ts";
-import { RUN_EVENT_LIST_MAX } from "../messaging/routes/run-logs.ts";
+import { RUN_EVENT_LIST_MAX, RUN_LIST_MAX } from "../messaging/routes/run-logs.ts";
 import { RUN_CANCEL_MAX } from "../messaging/routes/runs.ts";
 import { type MessagingOperationId, messagingRoutes } from "../messaging/routes/table.ts";
 import { JOB_URL, MESSAGE_ID } from "./examples.ts";
@@ -22,6 +22,7 @@ import {
   messageHeaders,
   order,
   overrideHeaders,
+  runEventFilters,
   runFilters,
   runIdHeader,
   runLogFilters,
@@ -136,10 +137,10 @@ const parametersBody = jsonBody(anyObject, {
   isOptional: true,
   description: "The parameters of the query may be here instead; several values are a list",
 });
-const runLogs = (): Described => ({
+const runEvents = (): Described => ({
   parameters: [
     query("groupBy", words("workflowRunId"), "Lists runs with their steps instead of log entries of their messages"),
-    ...runLogFilters,
+    ...runEventFilters,
     count(RUN_EVENT_LIST_MAX),
     cursor,
     order,
@@ -379,9 +380,18 @@ const descriptions: Readonly<Record<MessagingOperationId, Described>> = {
   restartRun: startFailedRun,
   repeatFailureCallback: { done: named("StartedRun"), refusals: [404] },
   cancelFailureCallback: { done: empty, refusals: [404] },
-  listRunLogs: runLogs(),
-  listRunEvents: runLogs(),
-  listRunMessageLogs: runLogs(),
+  listRunLogs: {
+    parameters: [
+      query("groupBy", words("workflowRunId"), "Has no effect: runs are always grouped"),
+      ...runLogFilters,
+      count(RUN_LIST_MAX),
+      cursor,
+      trimBody,
+    ],
+    done: named("Runs"),
+  },
+  listRunEvents: runEvents(),
+  listRunMessageLogs: runEvents(),
   completeChat: { rest: "rest", done: undefined, refusals: [501] },
 };
 

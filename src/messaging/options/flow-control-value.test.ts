@@ -12,6 +12,8 @@ test("C.flow-control: limits", () => {
     ["  period = 1h30m3s ,\trate = 1  ", { periodMs: 5_403_000, rate: 1 }],
     ["period=7d", { periodMs: 604_800_000 }],
     ["period=0.5s", { periodMs: 500 }],
+    ["rate=5,", { rate: 5 }],
+    [" , parallelism=2,, rate=5 ,", { parallelism: 2, rate: 5 }],
     ["ratePerSecond=5", { rate: 5, periodMs: 1_000 }],
     ["parallelism=1000000000,ratePerSecond=1", { parallelism: 1_000_000_000, rate: 1, periodMs: 1_000 }],
   ];
@@ -21,9 +23,11 @@ test("C.flow-control: limits", () => {
 test("C.flow-control: rejects invalid values with the reason", () => {
   const names = "known parts are parallelism=, rate=, period=, ratePerSecond=";
   const table: [string, string][] = [
-    ["", `Unknown part ""; ${names}`],
+    ["", `It has no part; ${names}`],
+    [" , ,", `It has no part; ${names}`],
     ["parallelism", `Unknown part "parallelism"; ${names}`],
-    ["parallelism=1,", `Unknown part ""; ${names}`],
+    ["parallelism=1,burst", `Unknown part "burst"; ${names}`],
+    ["parallelism=1,=", `Unknown part "="; ${names}`],
     ["Parallelism=1", `Unknown part "Parallelism=1"; ${names}`],
     ["burst=1", `Unknown part "burst=1"; ${names}`],
     ["constructor=1", `Unknown part "constructor=1"; ${names}`],

@@ -4,8 +4,9 @@
  *
  *     parallelism=2, rate=10, period=1m
  *
- * Parts in any order, each once, separated by commas; blanks around commas and equal signs do not count. `period` is a
- * duration with units s, m, h, d, or a number of seconds. `ratePerSecond=n` is an old form of `rate=n, period=1s`.
+ * Parts in any order, each once, separated by commas; blanks around commas and equal signs do not count, nor do empty
+ * parts: a client prints `rate=5,` without a parallelism. `period` is a duration with units s, m, h, d, or a number of
+ * seconds. `ratePerSecond=n` is an old form of `rate=n, period=1s`.
  */
 import { parseDurationMs } from "../../kernel/text/duration.ts";
 
@@ -49,22 +50,24 @@ const parts: Readonly<Record<string, (limits: Limits, value: string) => void>> =
   },
 };
 
+const knownParts = `${Object.keys(parts).join("=, ")}=`;
+
 /** Throws `InvalidFlowControl`. The result has at least one limit. */
 export function parseFlowControlValue(text: string): FlowControlLimits {
   if (text.length > TEXT_LENGTH_MAX) throw new InvalidFlowControl(`Longer than ${TEXT_LENGTH_MAX} characters`);
   const limits: Limits = {};
   const given = new Set<string>();
   for (const part of text.split(",")) {
+    if (part.trim() === "") continue;
     const [name = "", value, ...rest] = part.split("=").map((word) => word.trim());
     const read = Object.hasOwn(parts, name) ? parts[name] : undefined;
     if (read === undefined || value === undefined || rest.length > 0)
-      throw new InvalidFlowControl(
-        `Unknown part ${JSON.stringify(part.trim())}; known parts are ${Object.keys(parts).join("=, ")}=`,
-      );
+      throw new InvalidFlowControl(`Unknown part ${JSON.stringify(part.trim())}; known parts are ${knownParts}`);
     if (given.has(name)) throw new InvalidFlowControl(`${name} is given twice`);
     given.add(name);
     read(limits, value);
   }
+  if (given.size === 0) throw new InvalidFlowControl(`It has no part; known parts are ${knownParts}`);
   if (given.has("ratePerSecond") && (given.has("rate") || given.has("period")))
     throw new InvalidFlowControl("ratePerSecond cannot be combined with rate or period");
   return limits;

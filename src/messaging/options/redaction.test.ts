@@ -18,6 +18,8 @@ test("body, all headers, some headers", () => {
     ["header[__proto__]", { headers: ["__proto__"] }],
     ["", {}],
     ["  ", {}],
+    ["body,", { body: true }],
+    [", body,, header[A] ,", { body: true, headers: ["a"] }],
   ];
   for (const [text, fields] of table) assert.deepEqual(parseRedactFields(text), fields, text);
 });
@@ -27,7 +29,7 @@ test("rejects invalid lists with the reason", () => {
   const table: [string, string][] = [
     ["url", `Unknown field "url"; ${names}`],
     ["Body", `Unknown field "Body"; ${names}`],
-    ["body,", `Unknown field ""; ${names}`],
+    ["body,,url", `Unknown field "url"; ${names}`],
     ["header[]", `Unknown field "header[]"; ${names}`],
     ["header[A", `Unknown field "header[A"; ${names}`],
     ["header[A]]", `Unknown field "header[A]]"; ${names}`],

@@ -19,16 +19,16 @@ const TEXT_LENGTH_MAX = 8_192;
 
 /**
  * The parts that a comma-separated list of `body`, `header` or `headers` (all of them) and `header[Name]` or
- * `headers[Name]` names. Blanks around items and in an empty text do not count. Throws `InvalidRedaction`: a typo must
- * not show a secret.
+ * `headers[Name]` names. Blanks around items and empty items do not count. Throws `InvalidRedaction`: a typo must not
+ * show a secret.
  */
 export function parseRedactFields(text: string): Redaction {
   if (text.length > TEXT_LENGTH_MAX) throw new InvalidRedaction(`Longer than ${TEXT_LENGTH_MAX} characters`);
-  if (text.trim() === "") return {};
   let body = false;
   let allHeaders = false;
   const names = new Set<string>();
   for (const item of text.split(",").map((part) => part.trim())) {
+    if (item === "") continue;
     const name = headerNameOf(item);
     if (item === "body") body = true;
     else if (item === "header" || item === "headers") allHeaders = true;

@@ -78,6 +78,32 @@ test("a run begins with its input, and steps follow one after the other", () => 
   assert.deepEqual([log.failure, log.failureErrors, log.failureDueMs], [undefined, [], undefined]);
 });
 
+test("a step has the types that clients decode: whole numbers, texts, and no field without a value", () => {
+  const ended = [created, active, delivered];
+  const shownOf = (body: object): object => {
+    const [, group] = logOf([start, { id: "msg_2", body: { stepId: 1, ...body }, states: ended }]).groups;
+    const common = ["callType", "messageId", "createdAt", "headers", "retries", "state", "stepId"];
+    return Object.fromEntries(Object.entries(group?.steps[0] ?? {}).filter(([name]) => !common.includes(name)));
+  };
+  for (const [body, expected] of [
+    [{ sleepFor: 60 }, { sleepFor: 60, concurrent: 1 }],
+    [{ sleepFor: "1d2h" }, { sleepFor: 93_600, concurrent: 1 }],
+    [
+      { sleepFor: 0.5, concurrent: 2 },
+      { sleepFor: 1, concurrent: 2 },
+    ],
+    [{ sleepFor: "long" }, { concurrent: 1 }],
+    [{ sleepUntil: 1_767_225_600.25 }, { sleepUntil: 1_767_225_601, concurrent: 1 }],
+    [{ sleepUntil: 1e300, sleepFor: null, targetStep: null, timeout: null }, { concurrent: 1 }],
+    [
+      { stepName: "a", stepType: 7, concurrent: "two", callUrl: {} },
+      { stepName: "a", concurrent: 1 },
+    ],
+    [{ own: [1, null] }, { own: [1, null], concurrent: 1 }],
+  ] as const)
+    assert.deepEqual(shownOf(body), expected, JSON.stringify(body));
+});
+
 test("steps that were planned together are one group, with results as they come", () => {
   const plan = (targetStep: number, stepName: string): object => ({ stepId: 0, targetStep, stepName, concurrent: 2 });
   const log = logOf([

@@ -13,7 +13,7 @@ import { joinedRedaction, redactedHeaders, redactedText } from "../options/redac
 import { type Run, runState } from "../state/run.ts";
 import { type MessageState, messageState } from "../state/states.ts";
 import { isObject } from "./invoke.ts";
-import { plannedStep, readStep, type StepFields } from "./step-text.ts";
+import { plannedStep, readStep, type StepFields, shownStep } from "./step-text.ts";
 
 export interface StepGroup {
   readonly type: "sequential" | "parallel" | "next";
@@ -264,7 +264,7 @@ class Grouping {
       const { targetStep: _none, ...shown } = step;
       const group: StepGroup = {
         type: "sequential",
-        steps: [{ ...shown, callType: "step", state: ended ?? this.#pendingState(), ...facts }],
+        steps: [{ ...shownStep(shown), callType: "step", state: ended ?? this.#pendingState(), ...facts }],
       };
       if (typeof id === "number") this.#placeOf.set(id, { group, index: 0 });
       this.#groups.push(group);
@@ -324,16 +324,17 @@ class Grouping {
   }
 
   #fieldsOf(message: RunStep, step: StepFields): object {
-    const { out, timeout, ...rest } = step;
+    const { out, timeout, ...others } = step;
+    const rest = shownStep(others);
     const shownOut =
       out === undefined ? {} : { out: this.#text(message, typeof out === "string" ? out : JSON.stringify(out)) };
     const id = step["stepId"];
     return {
-      ...Object.fromEntries(Object.entries(rest).filter(([, value]) => value !== undefined)),
+      ...rest,
       ...this.#common(message, { concurrent: 1, ...rest }),
       ...(typeof id === "number" ? this.#callOf(id) : {}),
       // The plan of a wait has its time-out; its result has whether it timed out.
-      ...(timeout === undefined ? {} : { waitTimeoutDuration: String(timeout) }),
+      ...(timeout === undefined || timeout === null ? {} : { waitTimeoutDuration: String(timeout) }),
       ...waitedFor(message),
       ...shownOut,
     };

@@ -1,5 +1,6 @@
 /** Reads the fields of entries that logs, waits and resumes need. Endpoints get the bytes of entries unchanged. */
 import { type JsonLimits, JsonTooLarge, parseJson } from "../../kernel/json/document.ts";
+import { parseDurationMs } from "../../kernel/text/duration.ts";
 import { isObject } from "./invoke.ts";
 
 export type StepFields = Readonly<Record<string, unknown>>;
@@ -23,3 +24,44 @@ export function plannedStep(step: StepFields): number | undefined {
   const target = step["targetStep"];
   return step["stepId"] === 0 && typeof target === "number" && target > 0 ? target : undefined;
 }
+
+/**
+ * The fields of a step as the log shows them: clients decode whole numbers and texts, and one value of another type
+ * would spoil a page for them. Endpoints send such values: fractions of a second, `1d` as the length of a sleep, null for
+ * no value. Fields that cannot be shown are left out.
+ */
+export function shownStep(step: StepFields): StepFields {
+  return Object.fromEntries(
+    Object.entries(step).flatMap(([name, value]) => {
+      const read = Object.hasOwn(shownFields, name) ? shownFields[name] : undefined;
+      const shown = read === undefined ? value : read(value);
+      return shown === undefined || shown === null ? [] : [[name, shown]];
+    }),
+  );
+}
+
+type ReadField = (value: unknown) => unknown;
+
+const wholeNumber: ReadField = (value) => (Number.isSafeInteger(value) ? value : undefined);
+const textOnly: ReadField = (value) => (typeof value === "string" ? value : undefined);
+/** Rounded up: a step never sleeps shorter. */
+const wholeSeconds: ReadField = (value) => {
+  const ms = typeof value === "string" ? parseDurationMs(value, "smhd") : undefined;
+  const seconds = ms === undefined ? value : ms / 1_000;
+  return typeof seconds === "number" ? wholeNumber(Math.ceil(seconds)) : undefined;
+};
+
+/** By field; others are shown as they are. */
+const shownFields: Readonly<Record<string, ReadField>> = {
+  stepId: wholeNumber,
+  targetStep: wholeNumber,
+  concurrent: wholeNumber,
+  stepName: textOnly,
+  stepType: textOnly,
+  sleepFor: wholeSeconds,
+  sleepUntil: wholeSeconds,
+  waitEventId: textOnly,
+  callUrl: textOnly,
+  callMethod: textOnly,
+  callBody: textOnly,
+};

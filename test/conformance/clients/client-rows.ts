@@ -3,19 +3,30 @@
  * parser needs it. The rows of a table run one after the other on one server.
  *
  * (1) A field that the parser reads has the type that it reads; missing fields are allowed where the parser allows them.
- *     Further fields are ignored, as the parsers do.
+ *     Further fields are ignored, as the parsers do. A parser may allow null in place of a value; a row does not.
  */
 import assert from "node:assert/strict";
 
 /** The types of Go's structures and Python's data classes. */
-export type FieldType = "text" | "integer" | "number" | "boolean" | "lists by name" | "texts by name";
+export type FieldType =
+  | "text"
+  | "base64"
+  | "integer"
+  | "number"
+  | "boolean"
+  | "lists by name"
+  | "texts by name"
+  /** The parser fails on any value. */
+  | "nothing";
 
 export interface Shape {
   /** The parser fails without them. */
-  readonly needs: Readonly<Record<string, FieldType | Shape | readonly [Shape]>>;
+  readonly needs: Fields;
   /** Read if they are there. */
-  readonly may?: Readonly<Record<string, FieldType>>;
+  readonly may?: Fields;
 }
+
+type Fields = Readonly<Record<string, FieldType | Shape | readonly [Shape]>>;
 
 /** Undefined: the client ignores the body. */
 export type Answer = Shape | readonly [Shape] | readonly (Shape | readonly [Shape])[] | undefined;
@@ -119,6 +130,8 @@ function isOfType(value: unknown, type: FieldType): boolean {
   switch (type) {
     case "text":
       return typeof value === "string";
+    case "base64":
+      return typeof value === "string" && Buffer.from(value, "base64").toString("base64") === value;
     case "integer":
       return Number.isSafeInteger(value);
     case "number":
@@ -129,6 +142,8 @@ function isOfType(value: unknown, type: FieldType): boolean {
       return isByName(value, (item) => Array.isArray(item) && item.every((text) => typeof text === "string"));
     case "texts by name":
       return isByName(value, (item) => typeof item === "string");
+    case "nothing":
+      return false;
     default: {
       const never: never = type;
       return never;

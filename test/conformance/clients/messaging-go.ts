@@ -14,7 +14,7 @@ const message: Shape = {
     url: "text",
     urlGroup: "text",
     body: "text",
-    bodyBase64: "text",
+    bodyBase64: "base64",
     notBefore: "integer",
     callback: "text",
     failureCallback: "text",
@@ -31,7 +31,7 @@ const deadLetter: Shape = {
     responseStatus: "integer",
     responseHeader: "lists by name",
     responseBody: "text",
-    responseBodyBase64: "text",
+    responseBodyBase64: "base64",
   },
 };
 const queue: Shape = {
@@ -57,7 +57,7 @@ const schedule: Shape = {
     key: "text",
     header: "lists by name",
     body: "text",
-    bodyBase64: "text",
+    bodyBase64: "base64",
     delay: "integer",
     callback: "text",
     failureCallback: "text",
@@ -235,6 +235,7 @@ export const messagingGo: readonly ClientRow[] = [
     saves: { first: "messages.0.dlqId", second: "messages.1.dlqId" },
   },
   { call: "Dlq.Get", request: "GET /v2/dlq/{first}", answer: deadLetter, has: { responseBody: "no" } },
+  { call: "Dlq.Get of bytes", request: "GET /v2/dlq/{second}", answer: deadLetter, has: { bodyBase64: "/wA=" } },
   { call: "Dlq.Delete", request: "DELETE /v2/dlq/{first}" },
   {
     call: "Dlq.DeleteMany",

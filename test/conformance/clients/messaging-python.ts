@@ -23,7 +23,7 @@ const message: Shape = {
     endpointName: "text",
     queueName: "text",
     body: "text",
-    bodyBase64: "text",
+    bodyBase64: "base64",
     header: "lists by name",
     callbackHeader: "lists by name",
     failureCallbackHeader: "lists by name",
@@ -38,7 +38,7 @@ const message: Shape = {
 };
 const deadLetter: Shape = {
   needs: { ...message.needs, dlqId: "text", responseStatus: "integer" },
-  may: { ...message.may, responseHeader: "lists by name", responseBody: "text", responseBodyBase64: "text" },
+  may: { ...message.may, responseHeader: "lists by name", responseBody: "text", responseBodyBase64: "base64" },
 };
 const queue: Shape = {
   needs: {
@@ -61,13 +61,22 @@ const schedule: Shape = {
   },
   may: {
     body: "text",
-    bodyBase64: "text",
+    bodyBase64: "base64",
     header: "lists by name",
     callback: "text",
     failureCallback: "text",
     delay: "integer",
     callerIP: "text",
     isPaused: "boolean",
+    callbackHeader: "lists by name",
+    failureCallbackHeader: "lists by name",
+    timeout: "integer",
+    queueName: "text",
+    lastScheduleTime: "integer",
+    nextScheduleTime: "integer",
+    lastScheduleStates: "texts by name",
+    error: "text",
+    ...flowControl,
   },
 };
 const log: Shape = {
@@ -80,10 +89,12 @@ const log: Shape = {
     queueName: "text",
     scheduleId: "text",
     header: "lists by name",
-    body: "text",
+    callbackHeaders: "lists by name",
+    failureCallbackHeaders: "lists by name",
+    body: "base64",
     responseStatus: "integer",
     responseHeader: "lists by name",
-    responseBody: "text",
+    responseBody: "base64",
     timeout: "integer",
     method: "text",
     callback: "text",
@@ -253,11 +264,14 @@ export const messagingPython: readonly ClientRow[] = [
     has: { body: '{"a": "\\u00e9"}' },
   },
   {
-    call: "schedule.create_json",
+    call: "schedule.create_json with every option",
     request: "POST /v2/schedules/https://a.test",
     headers: [
-      ...["Upstash-Cron", "1 1 1 1 1", ...json, "Upstash-Forward-a", "b", "Upstash-Retries", "2"],
-      ...["Upstash-Delay", "10s", "Upstash-Timeout", "5s", "Upstash-Schedule-Id", "schedule"],
+      ...["Upstash-Cron", "1 1 1 1 1", ...json, "Upstash-Forward-a", "b", "Upstash-Callback-c", "d"],
+      ...["Upstash-Failure-Callback-e", "f", "Upstash-Retries", "2", "Upstash-Callback", "https://callback.test"],
+      ...["Upstash-Failure-Callback", "https://failure.test", "Upstash-Delay", "10s", "Upstash-Timeout", "5s"],
+      ...["Upstash-Schedule-Id", "schedule", "Upstash-Flow-Control-Key", "key"],
+      ...["Upstash-Flow-Control-Value", "parallelism=3, rate=4, period=2s", "Upstash-Queue-Name", "queue"],
     ],
     body: '{"ex_key": "ex_value"}',
     answer: { needs: { scheduleId: "text" } },
@@ -268,10 +282,18 @@ export const messagingPython: readonly ClientRow[] = [
     call: "schedule.get",
     request: "GET /v2/schedules/schedule",
     answer: schedule,
-    has: { body: '{"ex_key": "ex_value"}', isPaused: true, delay: 10 },
+    has: {
+      ...{ body: '{"ex_key": "ex_value"}', isPaused: true, delay: 10, timeout: 5_000, queueName: "queue" },
+      ...{ "callbackHeader.C": ["d"], "failureCallbackHeader.E": ["f"], flowControlKey: "key", period: 2 },
+    },
   },
   { call: "schedule.resume", request: "PATCH /v2/schedules/schedule/resume" },
-  { call: "schedule.list", request: "GET /v2/schedules", answer: [schedule] },
+  {
+    call: "schedule.list",
+    request: "GET /v2/schedules",
+    answer: [schedule],
+    has: { "0.nextScheduleTime": 1_767_229_260_000 },
+  },
   { call: "schedule.delete", request: "DELETE /v2/schedules/schedule" },
   { call: "message.cancel", request: "DELETE /v2/messages/{message}" },
   {
@@ -288,7 +310,21 @@ export const messagingPython: readonly ClientRow[] = [
     answer: { needs: { messages: [deadLetter] }, may: { cursor: "text" } },
     saves: { first: "messages.0.dlqId", second: "messages.1.dlqId" },
   },
-  { call: "dlq.get", request: "GET /v2/dlq/{first}", answer: deadLetter, has: { responseBody: "no" } },
+  {
+    call: "dlq.get",
+    request: "GET /v2/dlq/{first}",
+    answer: deadLetter,
+    has: {
+      ...{ body: "x", responseBody: "no", "responseHeader.X-Why": ["a", "b"], label: "label", period: 60 },
+      ...{ retryDelayExpression: "1000", "callbackHeader.A": ["b"], "failureCallbackHeader.A": ["b"] },
+    },
+  },
+  {
+    call: "dlq.get of bytes",
+    request: "GET /v2/dlq/{second}",
+    answer: deadLetter,
+    has: { body: undefined, bodyBase64: "/wA=", responseBody: undefined, responseBodyBase64: "/wA=" },
+  },
   { call: "dlq.delete", request: "DELETE /v2/dlq/{first}" },
   {
     call: "dlq.delete_many",
@@ -305,6 +341,15 @@ export const messagingPython: readonly ClientRow[] = [
     has: { "events.0.state": "CANCELED", "events.1.state": "CANCELED", "events.2": undefined },
   },
   { call: "log.list", request: "GET /v2/events", answer: { needs: { events: [log] }, may: { cursor: "text" } } },
+  {
+    call: "log.list of a label",
+    request: "GET /v2/events?state=ERROR&label=label",
+    answer: { needs: { events: [log] }, may: { cursor: "text" } },
+    has: {
+      ...{ "events.0.responseStatus": 500, "events.0.responseBody": "bm8=", "events.0.callbackHeaders.A": ["b"] },
+      ...{ "events.0.retryDelayExpr": "1000", "events.0.timeout": 30_000, "events.1": undefined },
+    },
+  },
   { call: "message.cancel_all", request: "DELETE /v2/messages", answer: { needs: { cancelled: "integer" } } },
   {
     call: "url_group.remove_endpoints",

@@ -3,23 +3,8 @@
  * e45d130): encoding/json escapes <, > and & and prints nil as null, json_encode escapes slashes and characters beyond ASCII, and
  * prints an absent payload as an empty list.
  */
-import type { ClientRow, Shape } from "./client-rows.ts";
-
-const record: Shape = { needs: { id: "text" } };
-const hit: Shape = { needs: { id: "text", score: "number" } };
-const result = (shape: Shape | readonly [Shape]): Shape => ({ needs: { result: shape } });
-const success: Shape = { needs: { result: "text" } };
-const deleted = result({ needs: { deleted: "integer" } });
-const info = result({
-  needs: {
-    vectorCount: "integer",
-    pendingVectorCount: "integer",
-    indexSize: "integer",
-    dimension: "integer",
-    similarityFunction: "text",
-    namespaces: { needs: { "": { needs: { vectorCount: "integer", pendingVectorCount: "integer" } } } },
-  },
-});
+import type { ClientRow } from "./client-rows.ts";
+import { deleted, hit, info, page, record, result, resumable, success, updated } from "./vector-answers.ts";
 
 export const vectorGo: readonly ClientRow[] = [
   {
@@ -52,7 +37,7 @@ export const vectorGo: readonly ClientRow[] = [
     call: "Range",
     request: "POST /range/ns",
     body: '{"limit":1}',
-    answer: result({ needs: { nextCursor: "text", vectors: [record] } }),
+    answer: page,
   },
   {
     call: "Upsert with data",
@@ -64,21 +49,21 @@ export const vectorGo: readonly ClientRow[] = [
     call: "Update of metadata",
     request: "POST /update/ns",
     body: '{"id":"c","metadata":{"new":"metadata"},"metadataUpdateMode":"PATCH"}',
-    answer: result({ needs: { updated: "integer" } }),
+    answer: updated,
     has: { "result.updated": 1 },
   },
   {
     call: "Update of data of none",
     request: "POST /update/ns",
     body: '{"id":"none","data":"new-data"}',
-    answer: result({ needs: { updated: "integer" } }),
+    answer: updated,
     has: { "result.updated": 0 },
   },
   {
     call: "Range of two",
     request: "POST /range/ns",
     body: '{"limit":1,"includeData":true}',
-    answer: result({ needs: { nextCursor: "text", vectors: [record] } }),
+    answer: page,
     saves: { cursor: "result.nextCursor" },
   },
   {
@@ -94,7 +79,7 @@ export const vectorGo: readonly ClientRow[] = [
     call: "ResumableQuery",
     request: "POST /resumable-query/ns",
     body: '{"vector":[0.5,0.5],"topK":1,"includeVectors":true,"includeMetadata":true}',
-    answer: result({ needs: { uuid: "text", scores: [hit] } }),
+    answer: resumable,
     has: { "result.scores.0.id": "c", "result.scores.0.vector": [0.5, 0.5] },
     saves: { uuid: "result.uuid" },
   },
@@ -171,7 +156,7 @@ export const vectorPhp: readonly ClientRow[] = [
     request: "POST /update",
     headers: json,
     body: '{"id":"posts\\/1","metadata":{"url":"\\/a"},"metadataUpdateMode":"OVERWRITE"}',
-    answer: result({ needs: { updated: "integer" } }),
+    answer: updated,
     has: { "result.updated": 1 },
   },
   {
@@ -186,7 +171,7 @@ export const vectorPhp: readonly ClientRow[] = [
     request: "GET /range",
     headers: json,
     body: '{"limit":1,"cursor":"0","includeMetadata":false,"includeVectors":false,"includeData":true}',
-    answer: result({ needs: { nextCursor: "text", vectors: [record] } }),
+    answer: page,
     has: { result: { nextCursor: "", vectors: [{ id: "posts/1", data: "<b> & /" }] } },
   },
   {

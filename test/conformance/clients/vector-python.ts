@@ -2,26 +2,10 @@
  * Requests of `upstash/vector-py` (dce6d3b, with the fields of later versions). httpx prints them with spaces and escapes up to 0.27, and compact from 0.28 on: the
  * first rows have the one form, and those in a namespace the other. Without a payload there is no body and no content type.
  */
-import type { ClientRow, Shape } from "./client-rows.ts";
+import type { ClientRow } from "./client-rows.ts";
+import { deleted, hit, info, page, record, result, resumable, success, updated } from "./vector-answers.ts";
 
 const json = ["Content-Type", "application/json"];
-
-const record: Shape = { needs: { id: "text" }, may: { data: "text" } };
-const hit: Shape = { needs: { id: "text", score: "number" }, may: { data: "text" } };
-const result = (shape: Shape | readonly [Shape]): Shape => ({ needs: { result: shape } });
-const success: Shape = { needs: { result: "text" } };
-const deleted = result({ needs: { deleted: "integer" } });
-const page = result({ needs: { nextCursor: "text", vectors: [record] } });
-const info = result({
-  needs: {
-    vectorCount: "integer",
-    pendingVectorCount: "integer",
-    indexSize: "integer",
-    dimension: "integer",
-    similarityFunction: "text",
-    namespaces: { needs: { "": { needs: { vectorCount: "integer", pendingVectorCount: "integer" } } } },
-  },
-});
 
 export const vectorPython: readonly ClientRow[] = [
   {
@@ -81,7 +65,7 @@ export const vectorPython: readonly ClientRow[] = [
     request: "POST /update",
     headers: json,
     body: '{"id": "id1", "metadata": {"a": "b"}, "metadataUpdateMode": "PATCH"}',
-    answer: result({ needs: { updated: "integer" } }),
+    answer: updated,
     has: { "result.updated": 1 },
   },
   {
@@ -89,7 +73,7 @@ export const vectorPython: readonly ClientRow[] = [
     request: "POST /resumable-query",
     headers: json,
     body: '{"topK": 1, "includeVectors": false, "includeMetadata": false, "includeData": false, "filter": "", "maxIdle": 3600, "weightingStrategy": null, "fusionAlgorithm": null, "vector": [0.1, 0.2], "sparseVector": null}',
-    answer: result({ needs: { uuid: "text", scores: [hit] } }),
+    answer: resumable,
     saves: { uuid: "result.uuid" },
   },
   {

@@ -3,17 +3,10 @@
  * b798b5d), `upstash/vector-go` (5155784) and `upstash/vector-php` (23eb262, 09eef49, 39d1513), and what they read of sparse
  * vectors. Each client prints JSON as in its other table.
  */
-import type { ClientRow, Shape } from "./client-rows.ts";
+import type { ClientRow } from "./client-rows.ts";
+import { hit, page, result, resumable, success, updated } from "./vector-answers.ts";
 
 const json = ["Content-Type", "application/json"];
-
-const hit: Shape = { needs: { id: "text", score: "number" }, may: { data: "text" } };
-const record: Shape = { needs: { id: "text" }, may: { data: "text" } };
-const result = (shape: Shape | readonly [Shape]): Shape => ({ needs: { result: shape } });
-const success: Shape = { needs: { result: "text" } };
-const resumable = result({ needs: { uuid: "text", scores: [hit] } });
-const page = result({ needs: { nextCursor: "text", vectors: [record] } });
-const updated = result({ needs: { updated: "integer" } });
 
 export const vectorPythonTexts: readonly ClientRow[] = [
   {

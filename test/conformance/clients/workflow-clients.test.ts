@@ -24,6 +24,10 @@ const sdk = ["Upstash-Workflow-Sdk-Version", "1"];
 const works: Destination = ({ url }) =>
   url.startsWith(ENDPOINT) ? answered(200, sdk, '{"workflowRunId": "wfr_1"}') : answered(200, json, '{"ok": true}');
 
+/** The same, and a workflow that fails. */
+const worksAndFails: Destination = (call) =>
+  call.url.startsWith("https://fails.test") ? answered(500, sdk, "no") : works(call);
+
 /** The failure function works. */
 const fails: Destination = ({ headers }) =>
   headers.has("upstash-workflow-is-failure")
@@ -54,7 +58,7 @@ for (const [what, rows, destination] of python)
 
 test("workflow-go: each request is served, and the client can read its answer", async () => {
   await using server = await startMessagingServer();
-  server.destination = works;
+  server.destination = worksAndFails;
   const send: Parameters<typeof problemsOf>[1] = async (line, sent) => {
     const reply = await server.send(line, sent);
     await server.advance(0);

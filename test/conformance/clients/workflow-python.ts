@@ -237,15 +237,19 @@ export const clientPython: readonly WorkflowRow[] = [
     headers: ["Upstash-Workflow-RunId", "wfr_3", "Upstash-Workflow-Url", "https://app.test/run"],
     body: '{"url":"https://app.test/run","timeout":"1d","step":{"stepId":1,"stepName":"wait","stepType":"Wait","concurrent":1}}',
   },
-  // The client also needs `workflowRunId` and `eventId` of a waiter, and `url` of a notified run, which the interface does not have.
-  { call: "Client.get_waiters", request: "GET /v2/waiters/event", has: { "0.url": "https://app.test/run" } },
+  {
+    call: "Client.get_waiters",
+    request: "GET /v2/waiters/event",
+    answer: [{ needs: { workflowRunId: "text", eventId: "text" }, may: { timeout: "integer" } }],
+    has: { "0.workflowRunId": "wfr_3", "0.eventId": "event" },
+  },
   {
     call: "Client.notify",
     request: "POST /v2/notify/event",
     headers: json,
     body: "data",
-    answer: [{ needs: { messageId: "text", workflowRunId: "text" } }],
-    has: { "0.url": undefined },
+    answer: [{ needs: { messageId: "text", url: "text", workflowRunId: "text" } }],
+    has: { "0.url": "https://app.test/run" },
   },
   { call: "Client.cancel", request: "DELETE /v2/workflows/runs/wfr_3?cancel=true" },
 ];

@@ -120,7 +120,7 @@ test("W.wait, W.notify-all, C9: an event wakes the run that waits for it, and it
   const notified: readonly object[] = await app.client.notify({ eventId: "order-1", eventData: { paid: true } });
 
   assert.equal(notified.length, 1);
-  assert.partialDeepStrictEqual(notified, [{ workflowRunId, error: "" }]);
+  assert.partialDeepStrictEqual(notified, [{ workflowRunId, url, waiter: { url, eventId: "order-1" } }]);
   const run = await app.ended(workflowRunId);
   assert.deepEqual(JSON.parse(run.workflowRunResponse ?? ""), { eventData: { paid: true }, timeout: false });
   assert.equal(app.count("wait"), 2);
@@ -281,7 +281,7 @@ test("W.logs, W.logs.runs: the log of runs has pages, the latest first, and ends
     ids.toReversed(),
   );
   assert.equal(second.cursor, "");
-  const { json } = await app.send(`GET /v2/workflows/logs?workflowRunId=${ids[0]}&state=CREATED`);
+  const { json } = await app.send(`GET /v2/workflows/events?workflowRunId=${ids[0]}&state=CREATED`);
   const { events } = json as { events: Readonly<Record<string, unknown>>[] };
   assert.ok(events.length >= 1);
   assert.ok(events.every(({ workflowRunId, workflowUrl }) => workflowRunId === ids[0] && workflowUrl === url));

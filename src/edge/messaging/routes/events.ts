@@ -122,10 +122,12 @@ function requestView({ method, rawHeaders, body, target }: MessagingCall["reques
   };
 }
 
-/** The notify result of C3. */
+/** The notify result of C3. There is no `error` without one: the client in Go cannot read an empty text. */
 function notifiedView({ run, waiter, messageId }: Notified): object {
   return {
-    ...(waiter === undefined ? {} : { waiter: waiterView(waiter, run), messageId, deduplicated: false, error: "" }),
+    ...(waiter === undefined
+      ? {}
+      : { waiter: waiterView(waiter, run), messageId, url: waiter.url, deduplicated: false }),
     workflowRunId: run.id,
     workflowCreatedAt: run.record.createdAtMs,
   };
@@ -137,16 +139,25 @@ function waitersView({ workflows }: MessagingApi, eventId: string): readonly obj
 
 /** C9.waiter. Fields that the run or the wait redacts are redacted here too. */
 function waiterView(waiter: Waiter, run: Run | undefined): object {
-  const { url, headers, deadlineMs, timeoutUrl, timeoutHeaders, timeoutBody } = waiter;
+  const { runId, eventId, url, headers, deadlineMs, timeoutUrl, timeoutHeaders, timeoutBody } = waiter;
   const redact = joinedRedaction(run?.record.config.redact, hiddenOfWait(waiter)) ?? {};
   return {
+    workflowRunId: runId,
+    eventId,
     url,
     headers: headersView(headers, redact),
     deadline: Math.ceil(deadlineMs / 1_000),
-    timeoutBody: timeoutBody !== undefined && redact.body ? redactedText(timeoutBody) : timeoutBody,
+    ...(timeoutBody === undefined
+      ? {}
+      : { timeoutBody: base64Of(redact.body ? redactedText(timeoutBody) : timeoutBody) }),
     timeoutUrl,
     timeoutHeaders: headersView(timeoutHeaders, redact),
   };
+}
+
+/** The client in Go decodes the field, so the hash of a hidden body is in base64 too. */
+function base64Of(text: string): string {
+  return Buffer.from(text).toString("base64");
 }
 
 /** Headers that are forwarded to the endpoint or with a callback; other names are settings. */

@@ -1,4 +1,7 @@
-/** Logs of workflow runs: grouped by run, or message by message (W.logs). */
+/**
+ * Logs of workflow runs: grouped by run, or message by message (W.logs). The client in Go asks `logs` for runs without
+ * `groupBy`, the one in JavaScript `events` with it.
+ */
 import {
   type AttributeName,
   BODY_DAMAGED,
@@ -25,7 +28,7 @@ import { labelsView } from "../views/messages.ts";
 import { readTrimming } from "../views/trim-body.ts";
 import { readWithinBytes } from "./logs.ts";
 
-const RUN_COUNT_MAX = 10;
+export const RUN_LIST_MAX = 10;
 const EVENT_COUNT_DEFAULT = 100;
 export const RUN_EVENT_LIST_MAX = 1_000;
 /** The most runs whose logs are read for a page. */
@@ -37,19 +40,16 @@ const HISTORY_READS_MAX = 3;
 /** The most messages that one query names. */
 const MESSAGES_PER_QUERY = 500;
 
-const SAME = "same as `/v2/workflows/logs`";
+const EVENTS =
+  "lists the log entries of the messages of runs; with `groupBy=workflowRunId`: the same as `/v2/workflows/logs`";
 
 export const runLogRoutes = (
   [
-    [
-      "listRunLogs",
-      "logs",
-      `with \`groupBy=workflowRunId\`: lists runs with their steps, latest first, at most ${RUN_COUNT_MAX}; without it: lists the log entries of the messages of runs`,
-    ],
-    ["listRunEvents", "events", SAME],
-    ["listRunMessageLogs", "messageLogs", SAME],
+    ["listRunLogs", "logs", `lists runs with their steps, latest first, at most ${RUN_LIST_MAX}`, listRuns],
+    ["listRunEvents", "events", EVENTS, listEventsOrRuns],
+    ["listRunMessageLogs", "messageLogs", EVENTS, listEventsOrRuns],
   ] as const
-).flatMap(([id, name, summary]) =>
+).flatMap(([id, name, summary, run]) =>
   messagingRows([
     {
       id,
@@ -59,7 +59,7 @@ export const runLogRoutes = (
       summary,
       isForReadOnlyToken: true,
       isRateLimited: true,
-      run: list,
+      run: (call) => run(call, new Parameters(call.query)),
     },
   ]),
 );
@@ -68,14 +68,13 @@ function phraseOf(status: number): string {
   return statusTexts[status] ?? "";
 }
 
-function list(call: MessagingCall): Promise<MessagingAnswer> {
-  const parameters = new Parameters(call.query);
+function listEventsOrRuns(call: MessagingCall, parameters: Parameters): Promise<MessagingAnswer> {
   return parameters.text("groupBy") === "workflowRunId" ? listRuns(call, parameters) : listEvents(call, parameters);
 }
 
 async function listRuns({ api, nowMs }: MessagingCall, parameters: Parameters): Promise<MessagingAnswer> {
   const filter = await readRunLogFilter(api, parameters);
-  const count = readCount(parameters, RUN_COUNT_MAX) ?? RUN_COUNT_MAX;
+  const count = readCount(parameters, RUN_LIST_MAX) ?? RUN_LIST_MAX;
   const trim = readTrimming(parameters);
   const runs: object[] = [];
   let cursor = parameters.text("cursor");
