@@ -120,18 +120,26 @@ export function plainText(markdown: string): string {
     .trim();
 }
 
-/** A code block, a link with its text and target, or code in a line. */
-const LINKS = /^```[\s\S]*?^```$|\[((?:[^\]`]|`[^`]*`)*)\]\(([^)\s]+)\)|`(?:(?!\n\n)[^`])*`/gm;
+/** A code block, a link or a picture with its text and target, or code in a line. */
+const LINKS = /^```[\s\S]*?^```$|(!?)\[((?:[^\]`]|`[^`]*`)*)\]\(([^)\s]+)\)|`(?:(?!\n\n)[^`])*`/gm;
 
 /** keeps (1). Code keeps its text. */
 function linkedText(text: string, source: string, sources: ReadonlyMap<string, string>): string {
   const from = dirname(sources.get(source) ?? sitePathOf(source));
-  return text.replace(LINKS, (whole, label: string | undefined, target: string | undefined) => {
+  return text.replace(LINKS, (whole, mark: string, label: string | undefined, target: string | undefined) => {
     if (label === undefined || target === undefined || /^(?:[a-z]+:|#)/.test(target)) return whole;
     const [path = "", heading] = target.split("#");
     const file = join(dirname(source), path);
+    if (mark === "!") return `![${label}](./${relative(from, sitePathOf(file))})`;
     const page = sources.get(file) ?? sources.get(join(file, "README.md"));
     if (page === undefined) return label.includes(file) ? label : `${label} (\`${file}\`)`;
     return `[${label}](./${relative(from, page)}${heading === undefined ? "" : `#${heading}`})`;
   });
+}
+
+const PICTURES = /!\[[^\]]*\]\(([^)\s]+)\)/g;
+
+/** The pictures of a page by their paths on the site; they are files below docs/. */
+export function picturesOf({ path, text }: SitePage): readonly string[] {
+  return Array.from(text.matchAll(PICTURES), ([, target = ""]) => join(dirname(path), target));
 }

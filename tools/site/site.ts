@@ -8,12 +8,12 @@
  * at a dead link and at anything that a page would load from another host.
  */
 import { spawnSync } from "node:child_process";
-import { mkdirSync, rmSync, writeFileSync } from "node:fs";
+import { cpSync, mkdirSync, rmSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { fullText, indexText } from "./llms.ts";
 import { faultsOfSite } from "./output.ts";
-import { readSections, type Section } from "./pages.ts";
+import { picturesOf, readSections, type Section } from "./pages.ts";
 import { introduction, startPage } from "./start-page.ts";
 
 const root = fileURLToPath(new URL("../..", import.meta.url));
@@ -42,7 +42,10 @@ function writePages(sections: readonly Section[]): void {
   const folder = join(source, "pages");
   rmSync(folder, { recursive: true, force: true });
   write(join(folder, "index.md"), startPage());
-  for (const { path, text } of sections.flatMap(({ pages }) => pages)) write(join(folder, path), text);
+  for (const page of sections.flatMap(({ pages }) => pages)) {
+    write(join(folder, page.path), page.text);
+    for (const picture of picturesOf(page)) cpSync(join(root, "docs", picture), join(folder, picture));
+  }
   const items = sections.map(({ title, pages }) => ({
     text: title,
     items: pages.map((page) => ({ text: page.title, link: `/${page.path.replace(/(?:index)?\.md$/, "")}` })),
@@ -54,7 +57,10 @@ function writePages(sections: readonly Section[]): void {
 function writeTexts(sections: readonly Section[]): void {
   write(join(target, "llms.txt"), indexText(introduction(), sections));
   write(join(target, "llms-full.txt"), fullText(sections));
-  for (const { path, text } of sections.flatMap(({ pages }) => pages)) write(join(target, path), text);
+  for (const page of sections.flatMap(({ pages }) => pages)) {
+    write(join(target, page.path), page.text);
+    for (const picture of picturesOf(page)) cpSync(join(root, "docs", picture), join(target, picture));
+  }
 }
 
 function write(path: string, text: string): void {
