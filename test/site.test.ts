@@ -32,8 +32,9 @@ test("the site has every page of docs/ once, in the order of docs/README.md", ()
   );
 });
 
-test("a link of a page leads to a page of the site", () => {
-  const known = new Set(["index.md", ...pages.map(({ path }) => path)]);
+test("a link of a page leads to a page or a picture of the site", () => {
+  const pictures = globSync("**/*.png", { cwd: "docs" });
+  const known = new Set(["index.md", ...pages.map(({ path }) => path), ...pictures]);
   for (const { path, text } of pages) {
     const prose = text.replace(/^```[\s\S]*?^```$/gm, "").replace(/`[^`\n]*`/g, "`");
     for (const [, target = ""] of prose.matchAll(/\]\(([^)\s#]+)[^)]*\)/g))
