@@ -339,6 +339,13 @@ export function areaNotServing(area: string): RequestFailure {
   return new RequestFailure("unavailable", `ERR ${area} is not available; try again`, ["Retry-After", "1"]);
 }
 
+/** Of the admin port of a process that follows a copy. */
+export const followsOnly = new RequestFailure(
+  "unavailable",
+  "ERR this larder follows a copy and serves nothing yet: larder promote makes it the server",
+  ["Retry-After", "10"],
+);
+
 /** Of a node of a cluster that cannot seal tokens. */
 export const clusterKeyMissing = new RequestFailure(
   "conflict",

@@ -40,6 +40,8 @@ export interface RunOptions {
   readonly version: string;
   /** The lock of the data directory, if this process has it already. */
   readonly lock?: DirectoryLock;
+  /** As in `ServerOptions`. */
+  readonly freeAdminPort?: () => Promise<void>;
   /** A command that runs beside the server, which ends with it (cli/environment/child-command.ts); undefined: none. */
   readonly command?: readonly string[] | undefined;
   /** No events, and of the log only warnings and errors. */
@@ -57,6 +59,7 @@ export async function runServer(given: RunSettings, options: RunOptions): Promis
     run,
     version,
     lock: options.lock,
+    freeAdminPort: options.freeAdminPort,
     log,
     logFormat,
     events: eventOutput(run, options),

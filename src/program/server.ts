@@ -89,6 +89,8 @@ export interface ServerOptions {
   readonly events?: EventOutput | undefined;
   /** The lock of the data directory, if this process has it already. */
   readonly lock?: DirectoryLock | undefined;
+  /** Ends the use of the admin port by this process, just before it is bound; absent: nothing uses it. */
+  readonly freeAdminPort?: (() => Promise<void>) | undefined;
   /** The clock of the engines that run in this thread. */
   readonly clock: Clock;
   /** Shows the progress of a long start; absent: the log does. */
@@ -428,6 +430,7 @@ export class Server implements SlotEvents {
       allowedHosts: settings.adminAllowedHosts,
     };
     const door = guarded(area, { ...rules, isOpen: isOpenTarget, headers: guardHeaders });
+    await this.#options.freeAdminPort?.();
     this.#admin = await this.#listen(door, plan, { name: "admin", isReserved: true });
     return addressOf(plan, this.#admin.port);
   }

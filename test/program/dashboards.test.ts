@@ -9,6 +9,9 @@ import { join } from "node:path";
 import { after, before, test } from "node:test";
 import { Metrics, printMetrics } from "../../src/kernel/metrics.ts";
 import { measureNode, measureShards, measureShipping, shardFigures } from "../../src/program/cluster/shard-figures.ts";
+import { measureFollowedArea, measureFollower } from "../../src/program/metrics/follower.ts";
+import { newRecord } from "../../src/replication/follow/record.ts";
+import { noRequests } from "../../src/replication/objects/store-requests.ts";
 import { localCertificates } from "../harness/local-certificates.ts";
 import { type RunningProgram, repositoryRoot, startProgram } from "./program-process.ts";
 
@@ -42,6 +45,7 @@ before(
     text = await (await fetch(`${program.adminUrl}/metrics`)).text();
     readFigures(text);
     readFigures(clusterText());
+    readFigures(followerText());
   },
   { timeout },
 );
@@ -79,6 +83,18 @@ function clusterText(): string {
   measureShards(metrics, () => [shardFigures(1, undefined, own)]);
   measureShipping(metrics, 1, () => ({ unshippedBytes: 0, lagMs: 0, healCount: 0 }));
   return printMetrics([{ labels: { area: "store" }, families: metrics.snapshot() }]);
+}
+
+/** The metrics that only `larder follow` has: cli/follow/admin-port.test.ts has their values. */
+function followerText(): string {
+  const [metrics, ofArea] = [new Metrics(), new Metrics()];
+  const record = newRecord("");
+  measureFollower(metrics, { phase: () => "waiting", record: () => record, failures: () => 0, requests: noRequests });
+  measureFollowedArea(ofArea, { nowMs: () => 2, completeToMs: () => 1, applied: () => undefined });
+  return printMetrics([
+    { labels: {}, families: metrics.snapshot().filter(({ name }) => name.startsWith("larder_follower_")) },
+    { labels: { area: "store" }, families: ofArea.snapshot() },
+  ]);
 }
 
 function readFigures(text: string): void {

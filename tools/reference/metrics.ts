@@ -9,6 +9,7 @@ import { measureNode, measureShards, measureShipping } from "../../src/program/c
 import { measureDescriptors } from "../../src/program/listeners/descriptors.ts";
 import { measureListeners } from "../../src/program/listeners/listener.ts";
 import { measureCopiedArea, measureCopy } from "../../src/program/metrics/copy.ts";
+import { measureFollowedArea, measureFollower } from "../../src/program/metrics/follower.ts";
 import { measureMessaging } from "../../src/program/metrics/messaging.ts";
 import { measureResp, measureStore, measureStreams } from "../../src/program/metrics/store.ts";
 import { measureMemory, measureTenants } from "../../src/program/metrics/tenants.ts";
@@ -52,6 +53,10 @@ export const metricParts: Parts = {
     replication: familiesOf((metrics) => {
       measureCopy(metrics, nothing);
       measureCopiedArea(metrics, nothing);
+    }),
+    follower: familiesOf((metrics) => {
+      measureFollower(metrics, nothing);
+      measureFollowedArea(metrics, nothing);
     }),
     cluster: familiesOf((metrics) => {
       measureNode(metrics, nothing);

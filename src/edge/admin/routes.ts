@@ -396,6 +396,22 @@ export function adminArea(administration: Administration, tokens: TokenTable): H
   });
 }
 
+/** The calls of the open routes. */
+export type Watched = Pick<Administration, "readiness" | "version" | "metrics" | "onFault">;
+
+/** The open routes, for a process that has nothing to administer yet; the others are refused, with any token. */
+export function openAdminArea(watched: Watched, refusal: RequestFailure): HttpService {
+  const refuse = (): never => {
+    throw refusal;
+  };
+  const administration: Administration = {
+    ...watched,
+    ...{ stats: refuse, settings: refuse, problems: refuse, snapshot: refuse },
+    ...{ listTenants: refuse, createTenant: refuse, deleteTenant: refuse, resetPassword: refuse },
+  };
+  return adminAreaFor(administration, { admits: refuse, callerOf: ({ remoteAddress }) => remoteAddress });
+}
+
 /** The same routes with another authority than the token. */
 export function adminAreaFor(administration: Administration, authority: AdminAuthority): HttpService {
   return {

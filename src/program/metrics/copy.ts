@@ -1,17 +1,7 @@
 /** Metrics of the copy of the data directory. */
 import type { Metrics } from "../../kernel/metrics.ts";
 import type { AreaCopyState, CopyPhase } from "../../replication/copier.ts";
-import type { RequestKind } from "../../replication/objects/store-requests.ts";
-
-/** Requests to the store since the thread began. */
-export interface RequestCounts {
-  count: number;
-  failed: number;
-  sentBytes: number;
-  receivedBytes: number;
-}
-
-export type StoreRequestCounts = Readonly<Record<RequestKind, RequestCounts>>;
+import type { StoreRequestCounts } from "../../replication/objects/store-requests.ts";
 
 const phases = ["starting", "copying", "refused", "replaced", "ended"] as const satisfies readonly CopyPhase[];
 
@@ -45,6 +35,11 @@ export function measureCopy(metrics: Metrics, copy: MeasuredCopy): void {
     },
     () => phases.map((phase) => ({ labelValues: [phase], values: [phase === copy.phase() ? 1 : 0] })),
   );
+  measureStoreRequests(metrics, () => copy.requests());
+}
+
+/** Of the process that writes the copy, or of the one that follows it. Undefined: none is known yet. */
+export function measureStoreRequests(metrics: Metrics, read: () => StoreRequestCounts | undefined): void {
   for (const [name, field, help] of [
     ["larder_replication_requests_total", "count", "Requests to the store of the copy, as providers count them"],
     ["larder_replication_request_failures_total", "failed", "Requests to the store of the copy that failed"],
@@ -52,6 +47,6 @@ export function measureCopy(metrics: Metrics, copy: MeasuredCopy): void {
     ["larder_replication_received_bytes_total", "receivedBytes", "Bytes received from the store of the copy"],
   ] as const)
     metrics.readings({ name, help, kind: "counter", labelNames: ["kind"] }, () =>
-      Object.entries(copy.requests() ?? {}).map(([kind, counts]) => ({ labelValues: [kind], values: [counts[field]] })),
+      Object.entries(read() ?? {}).map(([kind, counts]) => ({ labelValues: [kind], values: [counts[field]] })),
     );
 }

@@ -16,12 +16,11 @@ import { Copier, type CopyState } from "../../replication/copier.ts";
 import { CopyKey } from "../../replication/copy-key.ts";
 import { openDirectoryId } from "../../replication/directory-id.ts";
 import { type ObjectStore, ObjectStoreFailure } from "../../replication/objects/object-store.ts";
-import type { StoreRequest } from "../../replication/objects/store-requests.ts";
+import { countRequest, noRequests, type StoreRequestCounts } from "../../replication/objects/store-requests.ts";
 import type { AreaName } from "../areas/area.ts";
 import { type LoggedProblem, recordedLog } from "../events/problems.ts";
 import { copyHistoryFile } from "../history/copy.ts";
 import { HISTORY_FILE } from "../history/history-store.ts";
-import type { RequestCounts, StoreRequestCounts } from "../metrics/copy.ts";
 import { copyAddressOf } from "../services/objects/copy-settings.ts";
 import { openObjectStore } from "../services/objects/open-store.ts";
 import { stderrLog } from "../stderr.ts";
@@ -76,7 +75,7 @@ class CopyWork {
   readonly #places: ReadonlyMap<AreaName, SyncedPlaceReader>;
   readonly #told = new Map<AreaName, SyncedLocation>();
   readonly #late = new Set<string>();
-  readonly #requests: StoreRequestCounts = { put: zero(), get: zero(), list: zero(), delete: zero() };
+  readonly #requests = noRequests();
   #store: ObjectStore | undefined;
   #hasNewTokens = false;
   #copier: Copier | undefined;
@@ -101,7 +100,7 @@ class CopyWork {
     try {
       const store = await openObjectStore(copyAddressOf(address), {
         ...{ environment: process.env, clock: systemClock, random: systemRandom, access: "write" },
-        onRequest: (request) => this.#count(request),
+        onRequest: (request) => countRequest(this.#requests, request),
         // The copier repeats its calls itself, without an end.
         patienceMs: 0,
       });
@@ -220,21 +219,9 @@ class CopyWork {
     return stampOf(path) === "" ? undefined : path;
   }
 
-  #count({ kind, sentBytes, receivedBytes, hasFailed }: StoreRequest): void {
-    const counts = this.#requests[kind];
-    counts.count += 1;
-    if (hasFailed) counts.failed += 1;
-    counts.sentBytes += sentBytes;
-    counts.receivedBytes += receivedBytes;
-  }
-
   #post(message: FromCopyThread): void {
     this.#port.postMessage(message);
   }
-}
-
-function zero(): RequestCounts {
-  return { count: 0, failed: 0, sentBytes: 0, receivedBytes: 0 };
 }
 
 /** Empty: it does not exist. */

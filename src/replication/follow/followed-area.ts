@@ -12,6 +12,7 @@
  *     durable.
  */
 import { createHash } from "node:crypto";
+import type { Clock } from "../../kernel/clock.ts";
 import { listAreaFiles, segmentPath, snapshotPath } from "../../persistence/area-files.ts";
 import { codeOf, type Disk, type DiskFile, readFully, withFile, writeFully } from "../../persistence/disk/disk.ts";
 import { UNFINISHED_SUFFIX } from "../../persistence/journal/file-format.ts";
@@ -23,12 +24,24 @@ import type { ListedObject, ObjectStore } from "../objects/object-store.ts";
 
 export interface FollowedAreaOptions {
   readonly disk: Disk;
+  readonly clock: Pick<Clock, "nowMs">;
   /** The directory of the area, which exists. */
   readonly directory: string;
   /** The name of the log of messages in it. */
   readonly historyFile: string;
   /** Called with the count of bytes that were fetched, or found to be there. */
   onBytes(bytes: number): void;
+}
+
+/** What an area has taken from the copy since the start. */
+export interface AppliedFigures {
+  /** Objects of which something was fetched, and the fetched bytes. */
+  readonly objects: number;
+  readonly bytes: number;
+  /** Wall-clock milliseconds of the last one; 0: none. */
+  readonly appliedAtMs: number;
+  /** Bytes of the last list or plan that the directory does not have, or that are not compared yet. */
+  readonly missingBytes: number;
 }
 
 interface KnownSegment {
@@ -59,6 +72,8 @@ export class FollowedArea {
   #history: string | undefined;
   /** The segment that grows. */
   #last = 0;
+  #applied = { objects: 0, bytes: 0, appliedAtMs: 0 };
+  #missingBytes = 0;
 
   constructor(options: FollowedAreaOptions) {
     this.#options = options;
@@ -77,6 +92,25 @@ export class FollowedArea {
     const last = this.#known.get(this.#last);
     if (last === undefined) return undefined;
     return last.isEnded ? { segment: this.#last + 1, offset: 0 } : { segment: this.#last, offset: last.end };
+  }
+
+  get figures(): AppliedFigures {
+    return { ...this.#applied, missingBytes: this.#missingBytes };
+  }
+
+  /** Notes how much of a plan is missing; `fetchSegments` and `fetchWhole` fetch it. */
+  expect({ covered, segments, snapshot, history }: AreaPlan): void {
+    const pieces = [...covered, ...segments].flatMap((segment) => {
+      const known = this.#known.get(segment.number);
+      const end = known?.salt === segment.salt ? known.end : 0;
+      return segment.pieces.filter(({ object, start }) => start + object.bytes > end).map(({ object }) => object);
+    });
+    const missing = [
+      ...pieces,
+      ...(snapshot === undefined || snapshot.object.name === this.#snapshot ? [] : [snapshot.object]),
+      ...(history === undefined || history.name === this.#history ? [] : [history]),
+    ];
+    this.#missingBytes = sumOfBytes(missing);
   }
 
   /** Makes the segments of a plan complete and durable. Rejects with `DamagedCopy`, as the store, or with the system's error. */
@@ -133,14 +167,13 @@ export class FollowedArea {
    */
   async append(store: ObjectStore, parts: readonly ListedPart[]): Promise<number | undefined> {
     let completeToMs = 0;
+    this.#missingBytes = sumOfBytes(parts.filter((part) => !this.#has(part)).map(({ object }) => object));
     for (const run of runsOf(parts)) {
       const [{ name }] = run;
       const place = this.place;
       if (place === undefined) return undefined;
-      const isKnown = ({ name: { number, start }, object }: ListedPart): boolean =>
-        number < place.segment || (number === place.segment && start + object.bytes <= place.offset);
-      const next = run.filter((part) => !isKnown(part));
-      const proof = run.findLast((part) => isKnown(part) && !part.name.isLast);
+      const next = run.filter((part) => !this.#has(part));
+      const proof = run.findLast((part) => this.#has(part) && !part.name.isLast);
       if (proof !== undefined) completeToMs = proof.name.timeMs;
       const first = next[0];
       if (first === undefined) continue;
@@ -160,6 +193,24 @@ export class FollowedArea {
       this.#last = name.number;
     }
     return completeToMs;
+  }
+
+  #has({ name: { number, start }, object }: ListedPart): boolean {
+    const { segment, offset } = this.place ?? { segment: 0, offset: 0 };
+    return number < segment || (number === segment && start + object.bytes <= offset);
+  }
+
+  /** Bytes that were missing are there. */
+  #found(bytes: number): void {
+    this.#missingBytes = Math.max(0, this.#missingBytes - bytes);
+    this.#options.onBytes(bytes);
+  }
+
+  /** An object is there, and so many bytes of it were fetched. */
+  #noteApplied(fetchedBytes: number): void {
+    if (fetchedBytes === 0) return;
+    const { objects, bytes } = this.#applied;
+    this.#applied = { objects: objects + 1, bytes: bytes + fetchedBytes, appliedAtMs: this.#options.clock.nowMs() };
   }
 
   /** keeps (2) */
@@ -217,7 +268,8 @@ export class FollowedArea {
     });
     for (const { start, object } of pieces) {
       await writeFully(file, fetched.get(start) as Buffer, start);
-      this.#options.onBytes(object.bytes);
+      this.#found(object.bytes);
+      this.#noteApplied(object.bytes);
     }
   }
 
@@ -227,7 +279,6 @@ export class FollowedArea {
     { object, start }: Piece,
     { file, size, replacing }: { file: DiskFile; size: number; replacing: Replacing },
   ): Promise<void> {
-    const { onBytes } = this.#options;
     const there = Math.min(Math.max(0, size - start), object.bytes);
     if (there > 0) {
       const hash = createHash("sha256");
@@ -241,15 +292,17 @@ export class FollowedArea {
         await writeFully(file, range, start + offset);
       });
       if (sumIn(object) === hash.digest("hex").slice(0, SUM_DIGITS)) {
-        onBytes(object.bytes);
+        this.#found(object.bytes);
+        this.#noteApplied(object.bytes - there);
         return;
       }
       await replacing();
     }
     await fetchObject(store, object, async (range, offset) => {
       await writeFully(file, range, start + offset);
-      onBytes(range.length);
+      this.#found(range.length);
     });
+    this.#noteApplied(object.bytes);
   }
 
   async #whole(
@@ -257,10 +310,10 @@ export class FollowedArea {
     object: ListedObject,
     { path, replacing }: { path: string; replacing: Replacing },
   ): Promise<void> {
-    const { disk, directory, onBytes } = this.#options;
+    const { disk, directory } = this.#options;
     if (await hasBytes(disk, path, object)) {
       await disk.syncDirectory(directory); // As above.
-      onBytes(object.bytes);
+      this.#found(object.bytes);
       return;
     }
     const draft = `${path}${UNFINISHED_SUFFIX}`;
@@ -334,6 +387,10 @@ async function hasBytes(disk: Disk, path: string, object: ListedObject): Promise
     }
     return sumIn(object) === hash.digest("hex").slice(0, SUM_DIGITS);
   });
+}
+
+function sumOfBytes(objects: readonly ListedObject[]): number {
+  return objects.reduce((sum, { bytes }) => sum + bytes, 0);
 }
 
 function sumIn({ name }: ListedObject): string | undefined {

@@ -27,7 +27,7 @@ import { fetchObject } from "../fetch.ts";
 import { type AreaPlan, objectsOf, planMoment } from "../moment.ts";
 import { generationPrefix, OWNERS_PREFIX, ownerName, parseObjectName } from "../names.ts";
 import type { ListedObject, ObjectStore } from "../objects/object-store.ts";
-import { FollowedArea, type ListedPart } from "./followed-area.ts";
+import { type AppliedFigures, FollowedArea, type ListedPart } from "./followed-area.ts";
 import { type FollowedPlace, type FollowRecord, newRecord, readRecord, writeRecord } from "./record.ts";
 
 export interface FollowedCopyOptions {
@@ -93,6 +93,11 @@ export class FollowedCopy {
 
   get record(): FollowRecord {
     return this.#record;
+  }
+
+  /** What an area has taken since the start; undefined: it is not known yet. */
+  figuresOf(area: string): AppliedFigures | undefined {
+    return this.#areas.get(area)?.figures;
   }
 
   /** Notes why an attempt failed. Rejects with the system's error. */
@@ -178,7 +183,7 @@ export class FollowedCopy {
   }
 
   async #prepare({ generation, begin }: GenerationView, plans: readonly AreaPlan[]): Promise<void> {
-    const { disk, directory, historyFile } = this.#options;
+    const { disk, clock, directory, historyFile } = this.#options;
     // Only forwards, and from the place on, or the files are between two states for a time.
     const isContinued = plans.every(({ name, segments }) => {
       const place = this.#recorded(name);
@@ -192,7 +197,7 @@ export class FollowedCopy {
       if (this.#areas.has(name)) continue;
       await disk.mkdir(`${directory}/${name}`);
       const onBytes = (bytes: number): void => this.#progress?.add(bytes);
-      this.#areas.set(name, new FollowedArea({ disk, directory: `${directory}/${name}`, historyFile, onBytes }));
+      this.#areas.set(name, new FollowedArea({ disk, clock, directory: `${directory}/${name}`, historyFile, onBytes }));
     }
     await disk.syncDirectory(directory);
   }
@@ -204,6 +209,7 @@ export class FollowedCopy {
       if (this.#record.phase === "following") await this.#write({ phase: "fetching" });
     };
     const areas = plans.map((plan) => [this.#areas.get(plan.name) as FollowedArea, plan] as const);
+    for (const [area, plan] of areas) area.expect(plan);
     for (const [area, plan] of areas) await area.fetchSegments(store, plan, replacing);
     const { generation, begin } = view;
     const places = plans.map((plan) => {

@@ -56,12 +56,18 @@ export class Follower {
   #isClosing = false;
   #loop: Promise<void> = Promise.resolve();
   #failureCount = 0;
+  #failuresInAll = 0;
   #plannedAtMs = Number.NEGATIVE_INFINITY;
   #told = "";
   #isStaleTold = false;
 
   constructor(options: FollowerOptions) {
     this.#options = options;
+  }
+
+  /** Attempts that failed since the start; one that was ended did not fail. */
+  get failures(): number {
+    return this.#failuresInAll;
   }
 
   /** One attempt. Returns why it failed; the loop would try again. */
@@ -107,6 +113,7 @@ export class Follower {
         if (outcome === "waiting") throw new UnusableCopy("no server has copied a whole data directory to it");
         return;
       } catch (error) {
+        if (!(error instanceof AttemptEnded)) this.#failuresInAll += 1;
         if (error instanceof UnusableCopy) throw new LastFetchFailed(error.message);
         if (!(error instanceof AttemptEnded)) reason = error instanceof Error ? error.message : String(error);
         if (!isAboutCopy(error)) copy.forget();
@@ -143,6 +150,7 @@ export class Follower {
     } catch (error) {
       if (error instanceof AttemptEnded) return error;
       this.#failureCount += 1;
+      this.#failuresInAll += 1;
       await this.#tellProblem(error);
       return error;
     } finally {

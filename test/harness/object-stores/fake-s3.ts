@@ -15,6 +15,8 @@ export interface FakeS3Options {
   readonly style?: "path" | "virtual";
   /** What a condition of a PUT does. */
   readonly putCondition?: "kept" | "ignored" | "refused";
+  /** New objects need a Content-MD5, as in buckets with Object Lock. */
+  readonly isMd5Required?: boolean;
   readonly uploadCondition?: "kept" | "ignored" | "refused";
   readonly keysPerPage?: number;
   /** The smallest part that is not the last; 5 MiB if absent. */
@@ -124,6 +126,8 @@ export class FakeS3 {
     if (expected.toString("hex") !== signature) return problem(403, "SignatureDoesNotMatch");
     const md5 = headers["content-md5"];
     if (md5 !== undefined && md5 !== createHash("md5").update(body).digest("base64")) return problem(400, "BadDigest");
+    if (method === "PUT" && md5 === undefined && this.options.isMd5Required === true)
+      return problem(400, "InvalidRequest");
     return undefined;
   }
 

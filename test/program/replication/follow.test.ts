@@ -16,7 +16,7 @@ test("a follower waits for a copy, continues after a stop, and serves with the t
 }, async (context) => {
   const { data, restored, copy, address } = placesOf(context);
   const words = ["follow", address, restored, "--interval", "1s", "--log-format", "json", ...oneThread];
-  const startFollower = () => spawnProgram(words, { env: { ...anyPorts, ...env } });
+  const startFollower = (ports = {}) => spawnProgram(words, { env: { ...anyPorts, ...ports, ...env } });
   const caughtUp = /"event":"the directory has caught up with the copy","generation":1/;
   await using first = startFollower();
   await first.untilPrinted(/"event":"the copy has nothing yet: the directory waits/);
@@ -29,6 +29,8 @@ test("a follower waits for a copy, continues after a stop, and serves with the t
   await send(server, tokens, { area: "store", path: "/set/value/1" });
   await untilComplete(server);
   await first.untilPrinted(caughtUp);
+  const [, adminUrl = ""] = await first.untilPrinted(/on the admin port","url":"([^"]+)"/);
+  await assertWatched(adminUrl);
   const status = await runHere(["status", "--data-dir", restored, "--json"]);
   assert.equal(status.code, 0, status.output);
   assert.match(
@@ -45,7 +47,8 @@ test("a follower waits for a copy, continues after a stop, and serves with the t
   const backup = await runHere(["backup", `${restored}.tar`, "--data-dir", restored]);
   assert.match(backup.log, /follows the copy file:/);
   cpSync(restored, `${restored}-here`, { recursive: true });
-  await using second = startFollower();
+  const adminPort = new URL(adminUrl).port;
+  await using second = startFollower({ LARDER_ADMIN_PORT: adminPort });
   await second.untilPrinted(caughtUp);
   await send(server, tokens, { area: "store", path: "/set/value/2" });
   await untilComplete(server);
@@ -54,18 +57,32 @@ test("a follower waits for a copy, continues after a stop, and serves with the t
   assert.equal(otherKey.code, 1);
   assert.match(otherKey.log, /its tokens were sealed with another key: set the same LARDER_REPLICATE_KEY/);
   await promoteHere(`${restored}-here`, { copy, data });
+  const portTaken = await runHere(["follow", address, `${restored}-other`, "--admin-port", adminPort], env);
+  assert.equal(portTaken.code, 1);
+  assert.match(portTaken.log, /Port \d+ on 127.0.0.1 is in use: .* choose another with --admin-port/);
 
   const { code, output, log } = await runHere(["promote", restored]);
   assert.equal(code, 0, log);
   assert.match(output, /^promoted .*, which followed generation 1 of file:.*\nstore: \d+ frames .*; complete to 20/);
   assert.match(output, /^state +ready$/m);
   const promoted = await second.untilRunning();
+  assert.equal(promoted.adminUrl, adminUrl);
   assert.deepEqual(await send(promoted, tokens, { area: "store", path: "/get/value" }), { result: "2" });
   assert.equal(existsSync(join(restored, "follow.json")), false);
   const again = await runHere(["promote", restored]);
   assert.match(again.log, /is a data directory already: start larder serve/);
   assert.deepEqual(await second.stop(), { code: 0, signal: null });
 });
+
+async function assertWatched(adminUrl: string): Promise<void> {
+  const ready = await fetch(`${adminUrl}/health/ready`);
+  assert.equal(ready.status, 503);
+  assert.match(await ready.text(), /"status":"not ready","areas":\{"store":"following"/);
+  const metrics = await (await fetch(`${adminUrl}/metrics`)).text();
+  assert.match(metrics, /^larder_follower_phase\{phase="following"\} 1$/m);
+  assert.match(metrics, /^larder_replication_requests_total\{kind="list"\} [1-9]/m);
+  assert.match(metrics, /^larder_disk_free_bytes\{area="main"\} [1-9]/m);
+}
 
 /** Without a process that follows, and while the store is away. */
 async function promoteHere(directory: string, { copy, data }: { copy: string; data: string }): Promise<void> {

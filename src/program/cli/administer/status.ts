@@ -42,7 +42,12 @@ export interface FollowFigures {
   /** When the store was last read without a failure, as RFC 3339; null: never. */
   readonly checkedAt: string | null;
   readonly tokens: FollowRecord["tokens"];
-  readonly areas: readonly { readonly area: string; readonly completeTo: string }[];
+  readonly areas: readonly {
+    readonly area: string;
+    readonly completeTo: string;
+    /** The time since then: a promotion loses no write that is older. */
+    readonly behindSeconds: number;
+  }[];
 }
 
 /** Rejects with a `StartRefusal` if the server does not answer. */
@@ -91,11 +96,12 @@ async function readFollowed(dataDirectory: string): Promise<Status | undefined> 
   if (record === undefined) return undefined;
   const { phase, generation, checkedAtMs, tokens, areas, problem } = record;
   const isRunning = await isDirectoryInUse(dataDirectory);
+  const nowMs = systemClock.nowMs();
   const reasons = [
     ...(isRunning ? [] : ["no larder follow runs on the directory"]),
     ...(problem === "" ? [] : [problem]),
     ...(phase === "following" ? [] : ["nothing can be promoted yet"]),
-    ...(isStale(record, systemClock.nowMs()) ? ["the copy has had nothing new for more than 15 minutes"] : []),
+    ...(isStale(record, nowMs) ? ["the copy has had nothing new for more than 15 minutes"] : []),
   ];
   return {
     state: isRunning ? "following" : "not running",
@@ -103,7 +109,10 @@ async function readFollowed(dataDirectory: string): Promise<Status | undefined> 
     following: {
       ...{ address: record.address.split("?")[0] ?? "", phase, generation, tokens },
       checkedAt: checkedAtMs === 0 ? null : printMoment(checkedAtMs),
-      areas: areas.map(({ name: area, completeToMs }) => ({ area, completeTo: printMoment(completeToMs) })),
+      areas: areas.map(({ name: area, completeToMs }) => ({
+        ...{ area, completeTo: printMoment(completeToMs) },
+        behindSeconds: Math.max(0, Math.round((nowMs - completeToMs) / 1_000)),
+      })),
     },
     reasons,
   };
@@ -146,6 +155,9 @@ function followLines(
     ["generation", String(generation)],
     ["checked at", checkedAt ?? "never"],
     ["tokens", tokens],
-    ...areas.map(({ area, completeTo }) => [area, `complete to ${completeTo}`]),
+    ...areas.map(({ area, completeTo, behindSeconds }) => [
+      area,
+      `complete to ${completeTo}, at most ${behindSeconds} s behind`,
+    ]),
   ]);
 }

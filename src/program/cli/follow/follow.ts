@@ -17,6 +17,12 @@ import type { FollowedCopy } from "../../../replication/follow/followed-copy.ts"
 import { Follower, LastFetchFailed } from "../../../replication/follow/follower.ts";
 import { NotFollowing } from "../../../replication/follow/promotion.ts";
 import type { ObjectStore } from "../../../replication/objects/object-store.ts";
+import {
+  countRequest,
+  noRequests,
+  type StoreRequest,
+  type StoreRequestCounts,
+} from "../../../replication/objects/store-requests.ts";
 import { readCertificate } from "../../listeners/certificate.ts";
 import { directoryRefusal, StartRefusal } from "../../refusal.ts";
 import { runServer } from "../../run-server.ts";
@@ -26,6 +32,7 @@ import { formatFor, stderrLog } from "../../stderr.ts";
 import { noteFromCommandLine } from "../../tenants/audit-log.ts";
 import { resolveTenants } from "../../tenants/tokens.ts";
 import { reportBytes } from "../progress.ts";
+import { type FollowerPort, openFollowerPort, type WatchedFollower } from "./admin-port.ts";
 import { followedPath, lockFollowed, nameOf, openFollowed, promoteFollowed } from "./followed-directory.ts";
 import {
   type PromotionRequest,
@@ -55,19 +62,24 @@ export async function follow(run: RunSettings, { address, intervalMs, version, p
   const log = stderrLog(run.settings.logLevel, formatFor(run.settings.logFormat));
   const stop = { isWanted: false, now: (): void => {} };
   const unhandle = onStopSignals(stop, log);
+  let following: Following | undefined;
+  let port: FollowerPort | undefined;
   try {
     lock.watch({ log, onLost: () => process.exit(1) });
     removePromotionFiles(directory);
-    const following = await Following.open({ run, address, directory, intervalMs, log, stop });
+    following = await Following.open({ run, address, directory, intervalMs, log, stop });
+    port = await openFollowerPort({ run, version, log, directory, follower: following.watched });
     print(`following ${following.name} in ${directory}: larder promote ${directory} makes it the server`);
     if (!(await following.untilPromoted())) return;
     unhandle();
-    await runServer(run, { version, lock });
+    await runServer(run, { version, lock, freeAdminPort: async () => port?.close() });
   } catch (fault) {
     lock.release();
     throw directoryRefusal(fault, directory, run.origins.dataDirectory.place);
   } finally {
     unhandle();
+    await port?.close();
+    await following?.close();
     if (stop.isWanted) {
       lock.release();
       log.info("stopped");
@@ -122,23 +134,41 @@ class Following {
   #closing: Promise<void> | undefined;
   /** While the first fetch is under way. */
   #onBytes: OnBytes | undefined;
+  readonly #requests: StoreRequestCounts;
+  #isPromoting = false;
 
   private constructor(
     options: FollowingOptions,
     { copy, store, name }: { readonly copy: FollowedCopy; readonly store: ObjectStore; readonly name: string },
+    requests: StoreRequestCounts,
   ) {
     const { log, intervalMs } = options;
     this.#options = options;
     this.#copy = copy;
     this.#store = store;
     this.name = name;
+    this.#requests = requests;
     this.#follower = new Follower({ copy, store, clock: systemClock, log, intervalMs });
   }
 
   static async open(options: FollowingOptions): Promise<Following> {
+    const requests = noRequests();
     const onBytes: OnBytes = (...progress) => following.#onBytes?.(...progress);
-    const following: Following = new Following(options, await openFollowed(options.run, { ...options, onBytes }));
+    const onRequest = (request: StoreRequest): void => countRequest(requests, request);
+    const opened = await openFollowed(options.run, { ...options, onBytes, onRequest });
+    const following: Following = new Following(options, opened, requests);
     return following;
+  }
+
+  /** Its state, for the admin port. */
+  get watched(): WatchedFollower {
+    return {
+      phase: () => (this.#isPromoting ? "promoting" : this.#copy.record.phase),
+      record: () => this.#copy.record,
+      failures: () => this.#follower.failures,
+      requests: () => this.#requests,
+      applied: (area) => this.#copy.figuresOf(area),
+    };
   }
 
   close(): Promise<void> {
@@ -209,6 +239,7 @@ class Following {
   async #promote({ id, withinMs }: PromotionRequest): Promise<boolean> {
     const { run, directory, log } = this.#options;
     log.info("a promotion is asked for");
+    this.#isPromoting = true;
     try {
       if (withinMs > 0) await this.#follower.finish(withinMs);
       else await this.#follower.close();
@@ -221,6 +252,7 @@ class Following {
     } catch (fault) {
       const reason = refusalText(fault, this.#copy.record.areas);
       if (reason === undefined) throw fault;
+      this.#isPromoting = false;
       log.error("the directory is not promoted, and follows as before", { reason });
       writeAnswer(directory, { id, outcome: "refused", lines: [reason] });
       return false;

@@ -12,6 +12,7 @@ import { promoteDirectory } from "../../../replication/follow/promotion.ts";
 import { FOLLOW_FILE, type FollowRecord } from "../../../replication/follow/record.ts";
 import { printAddress } from "../../../replication/objects/address.ts";
 import type { ObjectStore } from "../../../replication/objects/object-store.ts";
+import type { StoreRequestObserver } from "../../../replication/objects/store-requests.ts";
 import { damageOf, inspectedEngineOf } from "../../areas/inspect-area.ts";
 import { isClustered } from "../../cluster/setting-rules.ts";
 import { STORED_AREAS } from "../../directory/data-directory.ts";
@@ -71,16 +72,24 @@ function assertFollowable(directory: string): void {
   throw new StartRefusal(`${directory} is not empty (${found}): follow the copy into a new directory`);
 }
 
+export interface OpenFollowedOptions {
+  readonly address: string;
+  readonly directory: string;
+  readonly onBytes?: OnBytes;
+  readonly onRequest?: StoreRequestObserver;
+}
+
 /** Opens the store of a copy to read it, and the directory. Throws a `StartRefusal`. */
 export async function openFollowed(
   { settings: { replicateKey } }: RunSettings,
-  { address: text, directory, onBytes }: { address: string; directory: string; onBytes?: OnBytes },
+  { address: text, directory, onBytes, onRequest }: OpenFollowedOptions,
 ): Promise<{ readonly store: ObjectStore; readonly copy: FollowedCopy; readonly name: string }> {
   try {
     const address = copyAddressOf(text, "The address");
     const store = await openObjectStore(address, {
       ...{ environment: process.env, clock: systemClock, random: systemRandom, access: "read" },
       patienceMs: PATIENCE_MS,
+      ...(onRequest !== undefined && { onRequest }),
     });
     const copy = await FollowedCopy.open({
       ...{ disk: fileDisk, directory, address: text, clock: systemClock, areas: STORED_AREAS },

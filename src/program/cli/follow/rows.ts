@@ -24,7 +24,7 @@ export const followRows: readonly CommandRow[] = [
       },
     ],
     meaning:
-      "keeps a directory up to date with a copy that --replicate writes (s3://…, file://…), and serves from it with its other settings after larder promote",
+      "keeps a directory up to date with a copy that --replicate writes (s3://…, file://…), and serves from it with its other settings after larder promote; until then only --admin-port, if it is set, answers with health and metrics",
     example: "larder follow s3://my-bucket/larder /var/lib/larder",
     operandValues: "files",
     mainSettings: [

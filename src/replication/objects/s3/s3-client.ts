@@ -1,9 +1,15 @@
-/** Signed requests to one bucket: their URLs, signatures, credentials and counts. What they mean is in s3-store.ts. */
+/**
+ * Signed requests to one bucket: their URLs, signatures, credentials and counts. What they mean is in s3-store.ts.
+ *
+ * (1) A body cannot change on its way unnoticed: its SHA-256 is signed, and TLS protects it. Without TLS it has an MD5
+ *     too, for stores that do not check signed bodies.
+ * (2) A store that wants an MD5 over TLS too (buckets with Object Lock) answers 400 once, and gets it from then on.
+ */
 import { createHash } from "node:crypto";
 import type { Clock } from "../../../kernel/clock.ts";
 import type { S3Address } from "../address.ts";
 import type { RequestKind, StoreRequestObserver } from "../store-requests.ts";
-import { saysExpired } from "./answers.ts";
+import { errorCode, saysExpired } from "./answers.ts";
 import type { CredentialsSource } from "./credentials.ts";
 import { exchange, type HttpRequest, type HttpSend, type Received } from "./http.ts";
 import type { Sign } from "./signing.ts";
@@ -13,8 +19,6 @@ export interface Payload {
   readonly bytes: number;
   /** SHA-256 in hexadecimal digits: signed, so every store that checks signatures checks it. */
   readonly hash: string;
-  /** MD5 in base64, which stores without that check compare, and which DeleteObjects requires. */
-  readonly md5: string;
   pieces(): AsyncIterable<Buffer>;
 }
 
@@ -48,9 +52,12 @@ const EMPTY_HASH = createHash("sha256").digest("hex");
 
 export class S3Client {
   readonly #options: S3ClientOptions;
+  /** Whether new objects are sent with an MD5. */
+  #sendsMd5: boolean;
 
   constructor(options: S3ClientOptions) {
     this.#options = options;
+    this.#sendsMd5 = !options.address.endpoint.startsWith("https:"); // keeps (1)
   }
 
   /**
@@ -58,20 +65,33 @@ export class S3Client {
    * with an `ObjectStoreFailure`, or with the fault of the body.
    */
   async send(request: S3Request): Promise<Received> {
-    const answer = await this.#sendOnce(request);
-    if (!saysExpired(answer)) return answer;
-    this.#options.credentials.forget();
-    return this.#sendOnce(request);
+    // DeleteObjects requires one, and the bodies of POST are small.
+    const hasMd5 = request.payload !== undefined && (this.#sendsMd5 || request.method === "POST");
+    const answer = await this.#sendFresh(request, hasMd5);
+    if (request.payload === undefined || hasMd5 || !mayWantMd5(answer)) return answer;
+    const second = await this.#sendFresh(request, true);
+    if (second.status !== 400) this.#sendsMd5 = true; // keeps (2)
+    return second;
   }
 
-  async #sendOnce({ kind, method, key, query, headers, payload, answerBytesMax, what }: S3Request): Promise<Received> {
+  async #sendFresh(request: S3Request, hasMd5: boolean): Promise<Received> {
+    const answer = await this.#sendOnce(request, hasMd5);
+    if (!saysExpired(answer)) return answer;
+    this.#options.credentials.forget();
+    return this.#sendOnce(request, hasMd5);
+  }
+
+  async #sendOnce(
+    { kind, method, key, query, headers, payload, answerBytesMax, what }: S3Request,
+    hasMd5: boolean,
+  ): Promise<Received> {
     const { address, credentials, sign, send, clock, onRequest } = this.#options;
     const url = urlOf(address, key, query);
     const signed = await sign(
       {
         method,
         url,
-        headers: { ...headers, ...(payload !== undefined && { "content-md5": payload.md5 }) },
+        headers: { ...headers, ...(payload !== undefined && hasMd5 && { "content-md5": await md5Of(payload) }) },
         bodyHash: payload?.hash ?? EMPTY_HASH,
       },
       { credentials: await credentials.get(), region: address.region, nowMs: clock.nowMs() },
@@ -114,11 +134,21 @@ export function payloadOf(bytes: Buffer, sha256?: string): Payload {
   return {
     bytes: bytes.length,
     hash: sha256 ?? createHash("sha256").update(bytes).digest("hex"),
-    md5: createHash("md5").update(bytes).digest("base64"),
     async *pieces() {
       for (let start = 0; start < bytes.length; start += PIECE_BYTES) yield bytes.subarray(start, start + PIECE_BYTES);
     },
   };
+}
+
+async function md5Of(payload: Payload): Promise<string> {
+  const hash = createHash("md5");
+  for await (const piece of payload.pieces()) hash.update(piece);
+  return hash.digest("base64");
+}
+
+/** Stores have several codes for a missing MD5; that of a body that came too slowly is none of them. */
+function mayWantMd5(answer: Received): boolean {
+  return answer.status === 400 && errorCode(answer) !== "RequestTimeout";
 }
 
 /** The URL of an object or of the bucket, escaped as signatures need it. */

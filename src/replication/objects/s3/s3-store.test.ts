@@ -12,7 +12,7 @@ import {
 } from "../../../../test/harness/object-stores/fake-s3.ts";
 import { type OpenedS3, SMALL_SIZES, s3On } from "../../../../test/harness/object-stores/opened-stores.ts";
 import { VirtualClock } from "../../../kernel/clock.virtual.ts";
-import { contentOf, ObjectStoreFailure } from "../object-store.ts";
+import { contentOf, type ObjectContent, ObjectStoreFailure } from "../object-store.ts";
 import type { HttpSend } from "./http.ts";
 
 const SMALL = contentOf(Buffer.from("small"));
@@ -172,6 +172,41 @@ test("expired credentials are read again, once", async () => {
   assert.equal(server.requests.length, 3);
   environment.AWS_SESSION_TOKEN = "t2";
   assert.deepEqual(await store.list(""), []);
+});
+
+for (const [endpoint, isMd5Required, expected] of [
+  ["https://s3.example.test", false, ["check -", "check -", "a -", "b -"]],
+  ["https://s3.example.test", true, ["check -", "check md5", "check md5", "a md5", "b md5"]],
+  ["http://s3.example.test", false, ["check md5", "check md5", "a md5", "b md5"]],
+] as const)
+  test(`new objects at ${endpoint} have an MD5 without TLS, or if the store requires it (${isMd5Required})`, async () => {
+    const { server, store } = await s3On({ endpoint, server: { isMd5Required } });
+    assert.deepEqual([await store.putNew("a", SMALL), await store.putNew("b", SMALL)], ["stored", "stored"]);
+    const sent = server.requests
+      .filter(({ method }) => method === "PUT")
+      .map(({ url, headers }) => {
+        const name = url.pathname.replace("/bucket/", "").replace(/larder-(check).*/, "$1");
+        return `${name} ${headers["content-md5"] === undefined ? "-" : "md5"}`;
+      });
+    assert.deepEqual(sent, expected);
+  });
+
+test("objects that are sent after each other from the same memory have their own bytes", async () => {
+  const { server, store } = await s3On({});
+  const bytesOf = (letter: string, bytes: number): Buffer => Buffer.alloc(bytes, letter);
+  const objects = [bytesOf("a", 400_000), bytesOf("b", 300_000), bytesOf("c", 500_000)];
+  const contentIn = (bytes: Buffer): ObjectContent => ({
+    bytes: bytes.length,
+    read(start, end, into) {
+      const target = into?.subarray(0, end - start) ?? Buffer.alloc(end - start);
+      bytes.copy(target, 0, start, end);
+      return Promise.resolve(target);
+    },
+  });
+  for (const [index, bytes] of objects.entries()) await store.putNew(`o${index}`, contentIn(bytes));
+  await Promise.all(objects.map((bytes, index) => store.putNew(`p${index}`, contentIn(bytes))));
+  for (const [index, bytes] of objects.entries())
+    for (const name of [`o${index}`, `p${index}`]) assert.ok(server.objects.get(name)?.bytes.equals(bytes), name);
 });
 
 test("requests and bytes are counted by kind", async () => {

@@ -22,6 +22,7 @@ import {
   ObjectStoreFailure,
   readContent,
 } from "../object-store.ts";
+import { giveMemory, takeMemory } from "../read-window.ts";
 import { damaged, errorCode, failureOf, failureOfCode, readDeleteErrors, readList } from "./answers.ts";
 import type { Received } from "./http.ts";
 import { type Upload, type UploadServices, uploadInParts } from "./multipart.ts";
@@ -104,8 +105,14 @@ export class S3Store implements ObjectStore {
         "refused",
         `${what}: an object of ${content.bytes} bytes needs an upload in parts, which has no condition in this store`,
       );
-    const answer = await this.#sendWhole(name, await payloadFrom(content, this.#sizes.singleBytesMax), mark);
-    if (isGood(answer)) return "stored";
+    const bytesInMemoryMax = this.#sizes.singleBytesMax;
+    const into = content.bytes <= bytesInMemoryMax ? takeMemory(content.bytes) : undefined;
+    const answer = await this.#sendWhole(name, await payloadFrom(content, { bytesInMemoryMax, into }), mark);
+    if (isGood(answer)) {
+      // Only now nothing of it can wait to be sent any more.
+      giveMemory(into);
+      return "stored";
+    }
     if (answer.status === 412 && this.#address.isConditional) return this.#ownerOf(name, mark);
     throw failureOf(answer, what, this.#nowMs());
   }
@@ -325,25 +332,29 @@ export class S3Store implements ObjectStore {
   }
 }
 
+interface PayloadMemory {
+  readonly bytesInMemoryMax: number;
+  /** For a small content; absent: memory of its own. */
+  readonly into: Buffer | undefined;
+}
+
 function isGood({ status }: Received): boolean {
   return status >= 200 && status < 300;
 }
 
-/** A small content in memory; a large one is read once for its checksums and once more to be sent. */
-async function payloadFrom(content: ObjectContent, bytesInMemoryMax: number): Promise<Payload> {
+/** A small content in memory; a large one is read to be sent, and once before if its checksum is not known. */
+async function payloadFrom(content: ObjectContent, { bytesInMemoryMax, into }: PayloadMemory): Promise<Payload> {
   const { bytes, sha256 } = content;
-  if (bytes <= bytesInMemoryMax) return payloadOf(await readContent(content, { start: 0, end: bytes }), sha256);
+  if (bytes <= bytesInMemoryMax)
+    return payloadOf(await readContent(content, { start: 0, end: bytes, ...(into !== undefined && { into }) }), sha256);
   const pieces = async function* (): AsyncIterable<Buffer> {
     for (let start = 0; start < bytes; start += READ_BYTES)
       yield await readContent(content, { start, end: Math.min(bytes, start + READ_BYTES) });
   };
+  if (sha256 !== undefined) return { bytes, hash: sha256, pieces };
   const hash = createHash("sha256");
-  const md5 = createHash("md5");
-  for await (const piece of pieces()) {
-    if (sha256 === undefined) hash.update(piece);
-    md5.update(piece);
-  }
-  return { bytes, hash: sha256 ?? hash.digest("hex"), md5: md5.digest("base64"), pieces };
+  for await (const piece of pieces()) hash.update(piece);
+  return { bytes, hash: hash.digest("hex"), pieces };
 }
 
 /** The bytes of a 206, if they are those that were asked for. */
