@@ -304,6 +304,10 @@ export function tenantMissing(kind: string, name: string): RequestFailure {
   return new RequestFailure("not found", `There is no ${kind} ${name}`);
 }
 
+export function clientMissing(id: number): RequestFailure {
+  return new RequestFailure("not found", `There is no client ${id}`);
+}
+
 export function tenantExists(kind: string, name: string): RequestFailure {
   return new RequestFailure("conflict", `The ${kind} ${name} already exists`);
 }

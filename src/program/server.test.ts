@@ -4,6 +4,7 @@ import { type TestContext, test } from "node:test";
 import { systemClock } from "../kernel/clock.ts";
 import type { Log } from "../kernel/log.ts";
 import type { AreaApi, AreaName } from "./areas/area.ts";
+import { noClients } from "./areas/area-clients.ts";
 import { StartRefusal } from "./refusal.ts";
 import { Server, type Slot } from "./server.ts";
 import { readSettings } from "./settings/read-settings.ts";
@@ -74,6 +75,7 @@ function notingSlot(name: AreaName, { steps, refusesPort }: { steps: string[]; r
       backUp: async () => 0,
     },
     snapshots: { prepareSnapshot: async () => {}, finishSnapshot: async () => false },
+    clients: noClients,
   };
   return {
     name,

@@ -35,6 +35,7 @@ import { secretBytes } from "../kernel/random.ts";
 import { freeBytesNow } from "../persistence/disk/disk-usage.ts";
 import {
   type AreaApi,
+  type AreaClients,
   type AreaData,
   type AreaName,
   areaNames,
@@ -43,12 +44,14 @@ import {
   type OpenPorts,
   type ReplayProgress,
 } from "./areas/area.ts";
+import { noClients } from "./areas/area-clients.ts";
 import { allowedMemoryBytes, divideMemory, type MemoryDivision, memoryOfThread } from "./areas/area-memory.ts";
 import { type AreaPlace, areaPlace } from "./areas/area-place.ts";
 import { AreaSlot, type SlotEvents } from "./areas/area-slot.ts";
 import type { AreaTenant } from "./areas/area-tenant.ts";
 import { AreaThread } from "./areas/area-thread.ts";
 import { Backups } from "./areas/backups.ts";
+import { clientCalls } from "./areas/client-calls.ts";
 import { ReplayReport } from "./areas/replay-report.ts";
 import { type SnapshotSubject, Snapshots, snapshotBytesOf } from "./areas/snapshots.ts";
 import { shownSettings } from "./cli/config/shown-settings.ts";
@@ -256,6 +259,12 @@ export class Server implements SlotEvents {
     return slot.api;
   }
 
+  /** A node that serves no shard of the store has none. */
+  get #clients(): AreaClients {
+    const isStandby = this.#slots.some(({ name, status }) => name === "store" && status === "standby");
+    return isStandby ? noClients : this.#serving("store").clients;
+  }
+
   snapshotDue(area: AreaName, shard?: number): void {
     const subject = this.#snapshotSubject(area, shard);
     if (this.#options.run.settings.snapshots && subject !== undefined) this.#snapshots.request(subject);
@@ -378,6 +387,11 @@ export class Server implements SlotEvents {
         }),
       settings: () => shownSettings(run),
       problems: () => this.#problems.list(),
+      ...clientCalls({
+        clients: () => this.#clients,
+        databases: () => calls.listTenants("databases"),
+        node: this.#cluster?.name,
+      }),
       snapshot: () => this.#snapshotAll(),
       listTenants: (kind) => calls.listTenants(kind),
       createTenant: async (kind, name, description) => {

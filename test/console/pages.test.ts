@@ -7,7 +7,7 @@ import type { Larder } from "../../src/mod.ts";
 import { drawnPart } from "../harness/drawn-part.ts";
 import { seedFrom } from "../harness/seed.ts";
 import { accessibilityProblems, goTo, missingBrowser, openBrowser, openPage, overflowPx } from "./browser.ts";
-import { startWithData } from "./seed-data.ts";
+import { connectClient, MARKUP_WORD, startWithData } from "./seed-data.ts";
 
 const random = seededRandom(seedFrom("LARDER_CONSOLE_SEED"));
 const NARROW = { width: 400, height: 800 };
@@ -61,6 +61,34 @@ describe("pages of the console", { skip: missingBrowser() }, () => {
       if (first !== undefined) await look(`${larder.admin.url}${await first.getAttribute("href")}`);
     }
     assert.deepEqual([...wide, ...problems], []);
+  });
+
+  test("the page of clients shows markup in names as text, and ends a connection by keys alone", async () => {
+    using client = await connectClient(larder, "CLIENT", "SETNAME", "to-be-killed");
+    await using opened = await openPage(browser, { viewport: NARROW, colorScheme: "dark" });
+    const { page, problems } = opened;
+    await goTo(page, `${larder.admin.url}/console/store/main/clients?order=idle&name=${encodeURIComponent("<img")}`);
+    await page.getByText("1 client", { exact: true }).waitFor();
+    await page.getByRole("cell", { name: MARKUP_WORD }).first().waitFor();
+    assert.deepEqual(await accessibilityProblems(page), []);
+    assert.ok((await overflowPx(page)) <= 0);
+    await page.getByLabel("Name begins with").fill("to-be-");
+    await page.keyboard.press("Enter");
+    const row = page.getByRole("cell", { name: "to-be-killed" });
+    await row.waitFor();
+    await page.locator("[role=rowgroup]").focus();
+    await page.keyboard.press("Tab");
+    await page.keyboard.press("Enter");
+    const dialog = page.getByRole("dialog").last();
+    await dialog.getByText(`${MARKUP_WORD} ${MARKUP_WORD}`).waitFor();
+    assert.deepEqual(await accessibilityProblems(page), []);
+    await dialog.getByRole("button", { name: "Kill" }).press("Enter");
+    await dialog.getByText(/This ends the connection from 127\.0\.0\.1/).waitFor();
+    await dialog.getByRole("button", { name: "Kill" }).press("Enter");
+    await page.getByText("No client passes these filters.").waitFor();
+    assert.equal(await client.hearAll(), "");
+    assert.equal(await page.evaluate("window.hacked"), undefined);
+    assert.deepEqual(problems, []);
   });
 
   test("the API page finds an operation by a part of its path, and shows its example", async () => {

@@ -1,18 +1,38 @@
 /** A server with data of every kind, some of it hostile: markup, text from right to left, binary, long. */
 import assert from "node:assert/strict";
 import { type Larder, start } from "../../src/mod.ts";
+import { RawPeer } from "../harness/raw-peer.ts";
 
 /** Sets `window.hacked` if a page runs it. */
 export const MARKUP = `<img src=x onerror="window.hacked=1"><script>window.hacked=1</script>"'><b>`;
+/** The same, in the characters of names of clients and libraries. */
+export const MARKUP_WORD = `<img/src=x/onerror="window.hacked=1">`;
 export const RIGHT_TO_LEFT = "\u202emalicious\u2066 \u05e9\u05dc\u05d5\u05dd";
 const LONG_LENGTH = 10_000_000;
 
 export async function startWithData(): Promise<Larder> {
-  const larder = await start({ allowDestination: ["loopback"] });
+  const larder = await start({ allowDestination: ["loopback"], respPort: 0 });
   await fillStore(larder);
+  await connectClient(larder, "CLIENT", "SETNAME", MARKUP_WORD);
   await fillVector(larder);
   await fillMessaging(larder);
   return larder;
+}
+
+/** A client over RESP whose user, library and version are markup, which has then sent one command; the server ends it. */
+export async function connectClient({ env, store }: Larder, ...words: readonly string[]): Promise<RawPeer> {
+  await post(store, "/", ["ACL", "SETUSER", MARKUP_WORD, "on", ">password", "~*", "&*", "+@all"]);
+  const peer = await RawPeer.open(Number(new URL(env["REDIS_URL"] ?? "").port));
+  for (const command of [
+    ["AUTH", `${MARKUP_WORD}@main`, "password"],
+    ["CLIENT", "SETINFO", "LIB-NAME", MARKUP_WORD],
+    ["CLIENT", "SETINFO", "LIB-VER", MARKUP_WORD],
+    words,
+  ]) {
+    peer.say([`*${command.length}`, ...command.flatMap((word) => [`$${word.length}`, word]), ""].join("\r\n"));
+    assert.equal(await peer.hear(5), "+OK\r\n", command.join(" "));
+  }
+  return peer;
 }
 
 async function post(area: { url: string; token: string }, path: string, body: unknown, headers = {}): Promise<void> {

@@ -124,6 +124,29 @@ test("ioredis uses values, pipelines, transactions, channels and SAVE", {
   }
 });
 
+test("the admin port lists the clients of the port, and ends the connection of one", { timeout }, async () => {
+  using peer = await RawPeer.open(respPortOf(program));
+  const greeting = "+OK\r\n+OK\r\n";
+  assert.equal(await peer.ask("AUTH dev\r\nCLIENT SETNAME listed\r\n", greeting.length), greeting);
+  const admin = async (method: string, target: string): Promise<readonly [number, unknown]> => {
+    const headers = { authorization: "Bearer dev" };
+    const answer = await fetch(`${program.adminUrl}/v1/clients${target}`, { method, headers });
+    return [answer.status, await answer.json()];
+  };
+  const [status, listed] = await admin("GET", "?database=main&name=listed");
+  const [client] = (listed as { clients: readonly Record<string, unknown>[] }).clients;
+  assert.equal(status, 200);
+  assert.equal(client?.["address"], `127.0.0.1:${peer.socket.localPort}`);
+  assert.deepEqual([client?.["lastCommand"], client?.["commands"]], ["client|setname", 2]);
+  assert.deepEqual(await admin("GET", "?database=none"), [404, { error: "There is no database none" }]);
+  assert.deepEqual(await admin("DELETE", `/${client?.["id"]}`), [200, { id: client?.["id"] }]);
+  assert.equal(await peer.hearAll(), "");
+  assert.deepEqual(await admin("DELETE", `/${client?.["id"]}`), [
+    404,
+    { error: `There is no client ${client?.["id"]}` },
+  ]);
+});
+
 test("redis uses the types and pushes of RESP3", { timeout }, async () => {
   const client = createClient({ url: program.environment["REDIS_URL"] ?? "", RESP: 3 });
   await client.connect();

@@ -5,6 +5,7 @@
 import { parseJsonText } from "../../kernel/json/parse.ts";
 import { loadHttp } from "../http/builtin-module.ts";
 import type { AuditPage } from "./audit.ts";
+import type { ClientsPage } from "./clients.ts";
 import type { BackupMade, ChangeReach, TenantKind, TenantTokens } from "./routes.ts";
 import type { SettingFacts } from "./settings.ts";
 
@@ -75,6 +76,26 @@ export function askForAudit(
     const fields = entries.map((each: unknown) => Object(each) as Fields);
     return { entries: fields, unreadableLines, ...(typeof cursor === "string" && { cursor }) };
   });
+}
+
+/** Requests a page of the clients. `query`: its parameters, which the server checks. */
+export function askForClients(
+  call: AdminCall,
+  query: Readonly<Record<string, string>>,
+): Promise<AdminAnswer<Pick<ClientsPage, "cursor"> & { readonly clients: readonly Fields[] }>> {
+  const path = `/v1/clients?${new URLSearchParams(query)}`;
+  const question = { method: "GET", path, silenceMsMax: SILENCE_MS_MAX, charactersMax: LIST_CHARACTERS_MAX } as const;
+  return ask(call, question, ({ clients, cursor }) => {
+    if (!Array.isArray(clients)) return undefined;
+    const fields = clients.map((each: unknown) => Object(each) as Fields);
+    return { clients: fields, ...(typeof cursor === "string" && { cursor }) };
+  });
+}
+
+/** Ends the connection of a client. `id`: as it was given; the server checks it. */
+export function askToKillClient(call: AdminCall, id: string): Promise<AdminAnswer<Fields>> {
+  const path = `/v1/clients/${encodeURIComponent(id)}`;
+  return ask(call, { method: "DELETE", path, silenceMsMax: SILENCE_MS_MAX }, (fields) => fields);
 }
 
 /** Requests the settings that the server was started with. */

@@ -31,6 +31,8 @@ async function send(
       stats: async () => ({ version: "1.2.3" }),
       settings: () => [],
       problems: () => [],
+      clients: async (query) => ({ clients: [], cursor: JSON.stringify(query) }),
+      killClient: async (id) => id === 7,
       snapshot: () => isDev,
       backUp: async () => ({ directory: "backup-1", areas: [{ name: "store", position: 7 }] }),
       ...(isDev && { reset: async () => {} }),
@@ -102,6 +104,20 @@ const guarded: readonly (readonly [line: string, sent: Sent, status: number, bod
   ],
   ["GET /v1/problems", {}, 200, '{"problems":[]}'],
   ["GET /v1/settings", {}, 200, '{"settings":[]}'],
+  [
+    "GET /v1/clients?database=main&user=ann&name=w&count=3&cursor=12",
+    {},
+    200,
+    String.raw`{"clients":[],"cursor":"{\"database\":\"main\",\"user\":\"ann\",\"name\":\"w\",\"count\":3,\"cursor\":12}"}`,
+  ],
+  ["DELETE /v1/clients/7", {}, 200, '{"id":7}'],
+  ["DELETE /v1/clients/8", {}, 404, '{"error":"There is no client 8"}'],
+  [
+    "DELETE /v1/clients/x",
+    {},
+    400,
+    '{"error":"Invalid value for id: \\"x\\" is not the id of a client, a whole number from 1"}',
+  ],
   ["POST /v1/stop", { administration: { stop: () => {} } }, 202, '{"status":"stopping"}'],
   ["POST /v1/stop", {}, 404, '{"error":"ERR no such path on the admin port"}'],
   ["POST /v1/snapshot", {}, 202, '{"status":"started"}'],
@@ -144,7 +160,17 @@ const refusedQueries: readonly (readonly [query: string, text: string])[] = [
   ],
 ];
 
+const refusedClientQueries: readonly (readonly [query: string, text: string])[] = [
+  ["db=main", 'Unknown parameter "db": the parameters are database, user, name, count, cursor'],
+  ["count=1001", 'Invalid value for count: "1001" is not a whole number from 1 to 1000'],
+  ["cursor=0", 'Invalid value for cursor: "0" is not the cursor of a page'],
+];
+
 test("a parameter that is unknown, repeated or invalid is refused by its name", async () => {
+  for (const [query, text] of refusedClientQueries) {
+    const { status, body } = await send(`GET /v1/clients?${query}`, { token: "secret" });
+    assert.deepEqual([status, JSON.parse(String(body))], [400, { error: text }], query);
+  }
   const administration = { audit: async () => assert.fail("the log is not read") };
   for (const [query, text] of refusedQueries) {
     const { status, body } = await send(`GET /v1/audit?${query}`, { token: "secret", administration });
@@ -162,6 +188,9 @@ const changes: readonly (readonly [line: string, body: string, told: readonly Om
   ],
   ["DELETE /v1/users/x", "", [{ action: "users.delete", subject: "x", outcome: "refused", reason: "not found" }]],
   ["POST /v1/users/x/reset-password", "", [{ action: "users.reset-password", subject: "x", outcome: "done" }]],
+  ["GET /v1/clients", "", []],
+  ["DELETE /v1/clients/7", "", [{ action: "clients.kill", subject: "7", outcome: "done" }]],
+  ["DELETE /v1/clients/8", "", [{ action: "clients.kill", subject: "8", outcome: "refused", reason: "not found" }]],
   ["POST /v1/backup", "", [{ action: "backup", subject: undefined, outcome: "failed" }]],
   ["POST /reset", "", [{ action: "reset", subject: undefined, outcome: "done" }]],
 ];

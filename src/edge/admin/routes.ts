@@ -12,7 +12,9 @@ import {
   adminBodyMalformed,
   adminBodyNotJson,
   adminMethodNotAllowed,
+  adminParameterInvalid,
   bodyTooLargeToParse,
+  clientMissing,
   internalFailure,
   noAuditLog,
   noSuchAdminPath,
@@ -24,6 +26,7 @@ import type { HttpReply, HttpRequest, HttpService } from "../handler.ts";
 import { OPENAPI_PATH } from "../openapi/area.ts";
 import { failureReply } from "../respond.ts";
 import { type AuditPage, type AuditQuery, auditParameters } from "./audit.ts";
+import { CLIENT_ID_EXPECTED, type ClientsPage, type ClientsQuery, clientParameters, readClientId } from "./clients.ts";
 import type { Problem } from "./problem.ts";
 import { type QueryRows, readQuery } from "./query.ts";
 import type { SettingFacts } from "./settings.ts";
@@ -122,6 +125,10 @@ export interface Administration {
   settings(): readonly SettingFacts[];
   /** The last warnings and errors that the program logged, the newest first. */
   problems(): readonly Problem[];
+  /** The clients that are connected to the store over RESP. */
+  clients(query: ClientsQuery): Promise<ClientsPage>;
+  /** Ends the connection of a client, as CLIENT KILL does. False: no client has this id. */
+  killClient(id: number): Promise<boolean>;
   /** Starts a snapshot of each area. False if data is not persisted. */
   snapshot(): boolean;
   listTenants(kind: TenantKind): Promise<readonly TenantFacts[]>;
@@ -277,6 +284,31 @@ export const adminRoutes = [
       summary: "lists the last warnings and errors that the program logged since its start, the newest first",
       access: "admin",
       handle: ({ administration }) => ({ value: { problems: administration.problems() } }),
+    },
+    {
+      id: "listClients",
+      method: "GET",
+      path: "/v1/clients",
+      summary: "lists the clients that are logged in to a database over RESP, by id",
+      access: "admin",
+      parameters: clientParameters,
+      handle: async ({ administration, query }) => ({
+        value: await administration.clients(readQuery(clientParameters, query)),
+      }),
+    },
+    {
+      id: "killClient",
+      method: "DELETE",
+      path: "/v1/clients/<id>",
+      summary: "ends the connection of a client, as CLIENT KILL does",
+      access: "admin",
+      changes: "clients.kill",
+      async handle({ administration, name }) {
+        const id = readClientId(name);
+        if (id === undefined) throw adminParameterInvalid("id", name, CLIENT_ID_EXPECTED);
+        if (!(await administration.killClient(id))) throw clientMissing(id);
+        return { value: { id } };
+      },
     },
     {
       id: "makeSnapshot",

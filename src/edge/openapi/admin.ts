@@ -2,6 +2,8 @@
  * The bodies and answers of the routes of the admin port, for its OpenAPI
  * document: an entry for each row of `adminRoutes`, by its id.
  */
+
+import { clientStates } from "../../store/mod.ts";
 import { auditOutcomes } from "../admin/audit.ts";
 import { type AdminOperationId, type AdminRoute, adminRoutes, isDescribed, type TenantKind } from "../admin/routes.ts";
 import {
@@ -26,6 +28,7 @@ import {
   count,
   described,
   flag,
+  integer,
   list,
   mapOf,
   named,
@@ -45,6 +48,8 @@ interface Described {
   /** The meaning of a negative answer. */
   readonly negativeMeaning?: string;
   readonly refusals?: readonly (400 | 404 | 409)[];
+  /** Of the part of the path; absent: it is a name. */
+  readonly part?: Pick<Parameter, "schema" | "example">;
   readonly example?: OperationExample;
 }
 
@@ -57,6 +62,11 @@ const tags: readonly Tag[] = [
   { name: "Databases", description: "Databases of the store and their tokens", paths: ["/v1/databases"] },
   { name: "Indexes", description: "Indexes of vectors and their tokens", paths: ["/v1/indexes"] },
   { name: "Users", description: "Users of messaging and their tokens", paths: ["/v1/users"] },
+  {
+    name: "Clients",
+    description: "Clients that are connected to the store over RESP",
+    paths: ["/v1/clients"],
+  },
   {
     name: "The server",
     description: "Snapshots, backups, and in `larder dev` resetting and stopping",
@@ -131,6 +141,35 @@ const descriptions: Readonly<Record<AdminOperationId, Described>> = {
   },
   listSettings: { done: object({ settings: list(named("Setting")) }) },
   listProblems: { done: object({ problems: list(named("Problem")) }) },
+  listClients: {
+    done: object(
+      { clients: list(named("Client")) },
+      {
+        cursor: described(text, "Continues the list; absent at its end"),
+        node: described(text, "In a cluster: the node whose clients these are"),
+      },
+    ),
+    refusals: [400, 404],
+    example: {
+      answer: {
+        clients: [
+          {
+            ...{ id: 7, database: "main", address: "127.0.0.1:50312", localAddress: "127.0.0.1:6379", user: "default" },
+            ...{ name: "worker-1", libraryName: "ioredis", libraryVersion: "5.4.1", respVersion: 2 },
+            ...{ ageSeconds: 340, idleSeconds: 2, states: ["blocked"], lastCommand: "blpop", commands: 81 },
+            ...{ subscriptions: 0, queuedCommands: 0, watchedKeys: 0 },
+            ...{ memoryBytes: 0, receivedBytes: 4_120, sentBytes: 2_048 },
+          },
+        ],
+      },
+    },
+  },
+  killClient: {
+    done: object({ id: integer }),
+    refusals: [400, 404],
+    part: { schema: { ...integer, minimum: 1 }, example: 7 },
+    example: { answer: { id: 7 } },
+  },
   makeSnapshot: {
     done: object({ status: words("started") }),
     meaning: "The snapshots are written one after the other",
@@ -175,6 +214,15 @@ export function describeAdmin(): AreaDescription {
         },
         { place: text, defaultMeaning: text, flag: text, fileKey: text },
       ),
+      Client: object(
+        {
+          ...{ id: integer, database: text, address: text, localAddress: text, user: text, name: text },
+          ...{ libraryName: text, libraryVersion: text, respVersion: integer, ageSeconds: count, idleSeconds: count },
+          ...{ states: list(words(...clientStates)), commands: count, subscriptions: count, queuedCommands: count },
+          ...{ watchedKeys: count, memoryBytes: count, receivedBytes: count, sentBytes: count },
+        },
+        { lastCommand: described(text, "Its name, without arguments; absent before the first command") },
+      ),
       Deleted: { ...object(name), additionalProperties: anything },
     },
   };
@@ -198,7 +246,7 @@ function operationOf(route: AdminRoute<AdminOperationId>): Operation {
     path,
     summary: capitalized(route.summary),
     parameters: [
-      ...namesIn(path).map((each): Parameter => ({ name: each, in: "path", schema: text })),
+      ...namesIn(path).map((each): Parameter => ({ name: each, in: "path", schema: text, ...facts.part })),
       ...Object.entries(route.parameters ?? {}).map(
         ([each, { schema, meaning }]): Parameter => ({ name: each, in: "query", schema, description: meaning }),
       ),

@@ -7,6 +7,7 @@
  *     standby --> opening     in a cluster, when the node has claimed the shard
  */
 
+import type { ClientsPage, ClientsQuery } from "../../edge/admin/clients.ts";
 import type { AreaOwner } from "../../edge/forward/front.ts";
 import type { TransportName } from "../../edge/http/transport.ts";
 import type { DestinationProfile } from "../../edge/outbound/destination-policy.ts";
@@ -245,6 +246,17 @@ export interface AreaData {
   backUp(target: string): Promise<number>;
 }
 
+/** Which clients a page has, and how many. */
+export type WantedClients = ClientsQuery & { readonly count: number };
+
+/** The clients that are connected to the area: those of the RESP port of the store. */
+export interface AreaClients {
+  /** A page of them, by id. */
+  list(query: WantedClients): Promise<ClientsPage>;
+  /** Ends the connection of a client, as CLIENT KILL does. False: no client has this id. */
+  kill(id: number): Promise<boolean>;
+}
+
 /** The area's side of a snapshot that another process writes. */
 export interface AreaSnapshots {
   /** Closes the current segment, so that a snapshot can be made of the segments before it; of several shards, of this one. */
@@ -261,4 +273,5 @@ export interface AreaApi {
   readonly control: AreaControl;
   readonly data: AreaData;
   readonly snapshots: AreaSnapshots;
+  readonly clients: AreaClients;
 }

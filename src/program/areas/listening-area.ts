@@ -30,6 +30,7 @@ import { type ListenerEnvironment, openListener } from "../listeners/listener.ts
 import type { AreaService } from "../services/service.ts";
 import type {
   AreaApi,
+  AreaClients,
   AreaControl,
   AreaData,
   AreaEvents,
@@ -38,6 +39,7 @@ import type {
   FollowedShard,
   OpenPorts,
 } from "./area.ts";
+import { noClients } from "./area-clients.ts";
 import type { AreaPersistence } from "./area-persistence.ts";
 import type { PlacedTenant, TenantChanges } from "./area-tenant.ts";
 import { refusingService } from "./refusing-service.ts";
@@ -75,6 +77,7 @@ export class ListeningArea implements AreaApi, AreaControl {
   readonly control = this;
   readonly data: AreaData;
   readonly snapshots: AreaSnapshots;
+  readonly clients: AreaClients;
 
   /** The current handler; for an area that main mounts under a prefix. */
   readonly http: HttpService;
@@ -84,6 +87,7 @@ export class ListeningArea implements AreaApi, AreaControl {
     this.#options = options;
     this.data = options.service;
     this.snapshots = options.persistence;
+    this.clients = options.service.clients ?? noClients;
     const idle = this.#refusing(options.shard === undefined ? areaNotServing(area) : notOwner(area));
     this.#current = options.shard?.forwarding?.frontOf() ?? idle;
     const current: HttpService = {

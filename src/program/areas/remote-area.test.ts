@@ -39,6 +39,10 @@ function echoingArea(steps: string[]): AreaApi {
       prepareSnapshot: async (shard) => note("prepareSnapshot", shard),
       finishSnapshot: async (isWritten) => isWritten,
     },
+    clients: {
+      list: async ({ count }) => ({ clients: [], cursor: `${count}` }),
+      kill: async (id) => id === 7,
+    },
   };
 }
 
@@ -58,7 +62,7 @@ function connect(events = noEvents, onBeat = (): void => {}): Ends {
 
 test("calls every part of an area across threads", async () => {
   using ends = connect();
-  const { control, data, snapshots } = ends.remote;
+  const { control, data, snapshots, clients } = ends.remote;
   assert.deepEqual(await control.bind(), { port: 8_080, respPort: undefined });
   assert.deepEqual(await control.figures(), []);
   const changes = { put: [], closed: [], removed: [{ name: "old", shard: 4 }], left: [] };
@@ -69,6 +73,8 @@ test("calls every part of an area across threads", async () => {
   assert.equal(await data.backUp("/backup"), 7);
   await snapshots.prepareSnapshot();
   assert.equal(await snapshots.finishSnapshot(true), true);
+  assert.deepEqual(await clients.list({ count: 5 }), { clients: [], cursor: "5" });
+  assert.equal(await clients.kill(7), true);
   await control.prepareRelease(4);
   await control.close(1_000);
   assert.deepEqual(ends.steps, [

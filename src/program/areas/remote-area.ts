@@ -17,6 +17,7 @@ const methods: { readonly [Part in keyof AreaApi]: MethodsOf<Part> } = {
   },
   data: { reset: true, tenantNames: true, setTokens: true, dropTenant: true, backUp: true },
   snapshots: { prepareSnapshot: true, finishSnapshot: true },
+  clients: { list: true, kill: true },
 };
 
 interface Question {
@@ -67,7 +68,7 @@ export function remoteArea(worker: AreaWorker, events: AreaEvents, onBeat: () =>
       ]),
       // The table has each method of the part, and the thread answers with what that method returns.
     ) as unknown as AreaApi[Part];
-  return { control: part("control"), data: part("data"), snapshots: part("snapshots") };
+  return { control: part("control"), data: part("data"), snapshots: part("snapshots"), clients: part("clients") };
 }
 
 /** The pending calls. */

@@ -13,7 +13,7 @@ import type { MemoryGuard } from "../../kernel/memory-guard.ts";
 import type { Metrics } from "../../kernel/metrics.ts";
 import type { Turns } from "../../kernel/turns.ts";
 import type { Store } from "../../store/mod.ts";
-import type { AreaData, AreaPlan } from "../areas/area.ts";
+import type { AreaClients, AreaData, AreaPlan } from "../areas/area.ts";
 import type { AreaPersistence } from "../areas/area-persistence.ts";
 import type { TenantsAtOpen } from "../areas/area-tenant.ts";
 import type { EventReporter } from "../events/reporter.ts";
@@ -61,6 +61,8 @@ export interface AreaService extends AreaData {
   readonly http: AreaHttp;
   /** Of a store: for a RESP port that it shares with others. */
   readonly resp?: StoreShard;
+  /** Of a store. */
+  readonly clients?: AreaClients;
   /** Binds its port other than the HTTP port, reports there that it is opening, and returns the real port. */
   openOwnPort?(environment: ListenerEnvironment): Promise<number | undefined>;
   closeOwnPort?(graceMs: number): Promise<void>;

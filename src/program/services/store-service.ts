@@ -14,6 +14,7 @@ import { systemClock } from "../../kernel/clock.ts";
 import { OWNER_MOVES } from "../../kernel/journal.ts";
 import { secretBytes, systemRandom } from "../../kernel/random.ts";
 import { openSnapshotCheck, RedisCompat, type RespFigures, SNAPSHOT_CHECK_SEED_BYTES, Store } from "../../store/mod.ts";
+import type { AreaClients } from "../areas/area.ts";
 import { type AreaTenant, NO_TENANTS, type TenantsAtOpen } from "../areas/area-tenant.ts";
 import type { ListenerEnvironment } from "../listeners/listener.ts";
 import { measureResp, measureStore, measureStreams } from "../metrics/store.ts";
@@ -22,6 +23,7 @@ import { readLuaCode } from "../package-files.ts";
 import { processFigures } from "./process-figures.ts";
 import { openRespPort } from "./resp-port.ts";
 import type { AreaService, ServiceContext, StoreShard } from "./service.ts";
+import { storeClients } from "./store-clients.ts";
 
 const HASH_SEED_BYTES = 8;
 const BOOT_BYTES = 6;
@@ -30,6 +32,7 @@ const RUN_ID_BYTES = 20;
 export class StoreService implements AreaService {
   readonly http: StoreArea;
   readonly resp: StoreShard;
+  readonly clients: AreaClients;
   readonly #context: ServiceContext;
   readonly #store: Store;
   #resp: RespListener | undefined;
@@ -80,6 +83,7 @@ export class StoreService implements AreaService {
         this.#resp = listener;
       },
     };
+    this.clients = storeClients(this.#store, context.clock);
     persistence.snapshots.follow({
       began: () => this.#store.snapshotBegan(),
       ended: (isWritten) => this.#store.snapshotEnded(isWritten),

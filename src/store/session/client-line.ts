@@ -4,20 +4,24 @@ import type { CommandFacts } from "../command-facts.ts";
 import type { Caller } from "./caller.ts";
 import type { Session } from "./session.ts";
 
-/** Letters for the special states of a session. */
-const letters: readonly (readonly [string, (session: Session) => boolean])[] = [
-  ["O", ({ listening }) => listening.isMonitor],
-  ["P", ({ listening }) => listening.count > 0],
-  ["x", ({ transaction }) => transaction.isOpen],
-  ["b", ({ isWaiting }) => isWaiting],
-  ["t", ({ tracker }) => tracker !== undefined],
-  ["R", ({ tracker }) => tracker?.isBroken === true],
-  ["B", ({ tracker }) => tracker?.options.isBroadcast === true],
-  ["d", ({ transaction }) => transaction.hasChanged],
-  ["c", ({ isEnding }) => isEnding],
-  ["e", ({ isExemptFromEviction }) => isExemptFromEviction],
-  ["T", ({ leavesKeysUntouched }) => leavesKeysUntouched],
-];
+/** The special states of a session: the letter of CLIENT LIST, and the word of the admin port. */
+const states = [
+  ["O", "monitor", ({ listening }) => listening.isMonitor],
+  ["P", "subscribed", ({ listening }) => listening.count > 0],
+  ["x", "transaction", ({ transaction }) => transaction.isOpen],
+  ["b", "blocked", ({ isWaiting }) => isWaiting],
+  ["t", "tracking", ({ tracker }) => tracker !== undefined],
+  ["R", "tracking redirect broken", ({ tracker }) => tracker?.isBroken === true],
+  ["B", "tracking broadcast", ({ tracker }) => tracker?.options.isBroadcast === true],
+  ["d", "watched key changed", ({ transaction }) => transaction.hasChanged],
+  ["c", "closing", ({ isEnding }) => isEnding],
+  ["e", "no-evict", ({ isExemptFromEviction }) => isExemptFromEviction],
+  ["T", "no-touch", ({ leavesKeysUntouched }) => leavesKeysUntouched],
+] as const satisfies readonly (readonly [letter: string, word: string, holds: (session: Session) => boolean])[];
+
+export type ClientState = (typeof states)[number][1];
+
+export const clientStates: readonly ClientState[] = states.map(([, word]) => word);
 
 type Field = readonly [name: string, value: string | number];
 
@@ -35,7 +39,12 @@ const noReplyBuffer: readonly Field[] = [
 
 /** The letters of its states, or `N` for none. */
 export function flagsOf(session: Session): string {
-  return letters.flatMap(([letter, holds]) => (holds(session) ? [letter] : [])).join("") || "N";
+  return states.flatMap(([letter, , holds]) => (holds(session) ? [letter] : [])).join("") || "N";
+}
+
+/** The words of its states. */
+export function statesOf(session: Session): readonly ClientState[] {
+  return states.flatMap(([, word, holds]) => (holds(session) ? [word] : []));
 }
 
 export function clientLine(session: Session, nowMs: number): Bytes {
@@ -106,6 +115,7 @@ function lineOf(fields: readonly Field[]): Bytes {
   return fields.map(([name, value]) => `${name}=${value}`).join(" ");
 }
 
-function secondsSince(startMs: number, nowMs: number): number {
+/** Whole seconds, none if the clock was set back. */
+export function secondsSince(startMs: number, nowMs: number): number {
   return Math.max(0, Math.floor((nowMs - startMs) / 1_000));
 }

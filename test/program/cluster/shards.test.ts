@@ -4,8 +4,8 @@ import { after, before, test } from "node:test";
 import { freePort } from "../../harness/free-port.ts";
 import { RawPeer } from "../../harness/raw-peer.ts";
 import { missingProgram } from "../../harness/required-programs.ts";
-import { oneThread } from "../program-process.ts";
-import { TestCluster } from "./cluster-program.ts";
+import { oneThread, type RunningProgram } from "../program-process.ts";
+import { secrets, TestCluster } from "./cluster-program.ts";
 import { ask, configOf, contents, nodesOf, sql, storeToken, untilServed, write, written } from "./shard-clients.ts";
 
 const skip = missingProgram("postgres");
@@ -27,6 +27,27 @@ after(async () => {
 async function add(...operands: readonly string[]): Promise<readonly [code: number, text: string]> {
   const { code, stdout, stderr } = await cluster.here(["cluster", "add-shards", ...operands]);
   return [code, stdout + stderr];
+}
+
+function admin({ adminUrl }: RunningProgram, target: string, method = "GET"): Promise<Response> {
+  const headers = { authorization: `Bearer ${secrets["LARDER_ADMIN_TOKEN"]}` };
+  return fetch(`${adminUrl}/v1/clients${target}`, { method, headers });
+}
+
+interface ListedClients {
+  /** Their databases. */
+  readonly clients: readonly string[];
+  readonly cursor: string | undefined;
+  readonly node: string | undefined;
+}
+
+async function clientsOf(node: RunningProgram, query = ""): Promise<ListedClients> {
+  const answer = (await (await admin(node, query)).json()) as {
+    readonly clients: readonly { readonly database: string }[];
+    readonly cursor?: string;
+    readonly node?: string;
+  };
+  return { clients: answer.clients.map(({ database }) => database), cursor: answer.cursor, node: answer.node };
 }
 
 test("shards are added while a node runs, and new tenants get them", { skip }, async () => {
@@ -77,6 +98,10 @@ test("shards are added while a node runs, and new tenants get them", { skip }, a
   using local = await RawPeer.open(respPort);
   assert.equal(await local.ask(`AUTH ${storeToken("red")}\r\nLINDEX list 0\r\n`, 22), "+OK\r\n$10\r\nred second\r\n");
 
+  // Each node lists the clients of the databases that it serves, whichever port they came to.
+  assert.deepEqual(await clientsOf(a), { clients: ["one"], cursor: undefined, node: "a" });
+  assert.deepEqual(await clientsOf(b), { clients: ["red"], cursor: undefined, node: "b" });
+
   await a.kill();
   assert.equal(await client.hearAll(), "");
   await untilServed(b, [1, 2, 3]);
@@ -85,6 +110,15 @@ test("shards are added while a node runs, and new tenants get them", { skip }, a
   assert.deepEqual(await nodesOf(cluster, after.owners), ["b"]);
   using other = await RawPeer.open(respPort);
   assert.equal(await other.ask(`AUTH ${storeToken("one")}\r\n`, 5), "+OK\r\n");
+  // A page of one client of two shards.
+  const { clients, cursor } = await clientsOf(b, "?count=1");
+  assert.deepEqual(clients, ["red"]);
+  const { clients: rest } = await clientsOf(b, `?cursor=${cursor}`);
+  assert.deepEqual(rest, ["one"]);
+  assert.equal((await admin(b, `/${cursor}`, "DELETE")).status, 200);
+  assert.equal(await local.hearAll(), "");
+  assert.deepEqual((await clientsOf(b)).clients, ["one"]);
+
   // Each engine has the tenants of its shard, and no others.
   const taken = await (await fetch(`${b.adminUrl}/metrics`)).text();
   const tenantsOf = (shard: number): readonly string[] =>

@@ -17,6 +17,7 @@ export const storePages: readonly Page[] = [
   },
   { path: "/store/:tenant/monitor", title: "Monitor", load: () => import("./live/monitor.tsx") },
   { path: "/store/:tenant/pubsub", title: "Pub/Sub", load: () => import("./live/pubsub.tsx") },
+  { path: "/store/:tenant/clients", title: "Clients", load: () => import("./clients/clients-page.tsx") },
   { path: "/store/:tenant/slow-log", title: "Slow log", load: () => import("./live/slow-log.tsx") },
   { path: "/store/:tenant/users", title: "Users", load: () => import("./live/users.tsx") },
   { path: "/store/:tenant/info", title: "Info", load: () => import("./info/info-page.tsx") },

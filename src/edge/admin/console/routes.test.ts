@@ -24,6 +24,8 @@ function open(mode: "dev" | "serve", { isEncrypted = false } = {}) {
     stats: async () => ({}),
     settings: () => [],
     problems: () => [],
+    clients: async () => ({ clients: [] }),
+    killClient: async () => false,
     snapshot: () => true,
     listTenants: async () => [
       { name: "main", source: "configuration" },

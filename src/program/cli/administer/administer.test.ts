@@ -5,6 +5,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before, test } from "node:test";
 import { readCommand, runCommand } from "../../../../test/harness/command-runner.ts";
+import { RawPeer } from "../../../../test/harness/raw-peer.ts";
 import { systemClock } from "../../../kernel/clock.ts";
 import { Server } from "../../server.ts";
 import { stderrLog } from "../../stderr.ts";
@@ -18,7 +19,7 @@ let closing: Promise<void> | undefined;
 
 before(async () => {
   const ports = ["store", "vector", "messaging", "admin"].map((area) => `--${area}-port 0`).join(" ");
-  const { run } = readCommand(`serve --threads one ${ports}`, dataDirectory);
+  const { run } = readCommand(`serve --threads one --resp-port 0 ${ports}`, dataDirectory);
   server = new Server({
     run,
     version: "1.2.3",
@@ -52,6 +53,7 @@ test("larder status prints the state, the process and the addresses", async () =
     `vector          ${addresses.vector}  serving`,
     `messaging       ${addresses.messaging}  serving`,
     `admin           ${addresses.admin}`,
+    `resp            ${addresses.resp?.host}`,
   ]);
 });
 
@@ -171,6 +173,40 @@ test("larder problems prints the warnings and errors that the server logged", as
     `time                      level  area   count  message
 1970-01-01T00:00:00.000Z  warn   store  1      writes are refused reason=no space left`,
   ]);
+});
+
+test("larder clients prints the clients of the RESP port, and ends the connection of one", async () => {
+  assert.deepEqual(await larder("clients"), [
+    0,
+    "# no client is logged in over RESP; --resp-port of the server opens that port",
+  ]);
+  const token = server.tenants.databases[0]?.token.value ?? "";
+  using peer = await RawPeer.open(Number(addresses.resp?.host.split(":")[1]));
+  assert.equal(await peer.ask(`AUTH ${token}\r\nCLIENT SETNAME worker-1\r\n`, 10), "+OK\r\n+OK\r\n");
+  const address = `127.0.0.1:${peer.socket.localPort}`;
+  const [code, output] = await larder("clients --database main --user default --name worker");
+  assert.equal(code, 0);
+  assert.deepEqual(
+    output.split("\n").map((each) => each.replace(/ +/g, " ").replaceAll(/ \d+s/g, " 0s")),
+    [
+      "id database user name address library age idle state command bytes",
+      `1 main default worker-1 ${address} - 0s 0s - client|setname 0`,
+    ],
+  );
+  assert.equal(JSON.parse((await larder("clients --json"))[1])[0].address, address);
+  assert.deepEqual(await larder("clients --kill 1"), [0, "ended the connection of client 1"]);
+  assert.equal(await peer.hearAll(), "");
+  assert.deepEqual(await larder("clients --kill 1"), [1, "There is no client 1"]);
+  assert.deepEqual(await larder("clients --kill one"), [
+    1,
+    'Invalid value for id: "one" is not the id of a client, a whole number from 1',
+  ]);
+  assert.deepEqual(await larder("clients --database none"), [1, "There is no database none"]);
+  const [, audited] = await larder("audit --action clients. --outcome done --json");
+  assert.deepEqual(
+    JSON.parse(audited).map(({ action, subject }: Record<string, string>) => [action, subject]),
+    [["clients.kill", "1"]],
+  );
 });
 
 test("larder stop waits until the server has ended, and larder status then reports it", async () => {

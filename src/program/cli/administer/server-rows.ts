@@ -1,4 +1,4 @@
-/** `larder status`, `larder stop`, `larder audit` and `larder problems`, as rows of the table. */
+/** `larder status`, `larder stop`, `larder audit`, `larder problems` and `larder clients`, as rows of the table. */
 import { type CommandOption, type CommandRow, devOption, jsonOption } from "../command-row.ts";
 
 /** Each is a parameter of GET /v1/audit. */
@@ -14,6 +14,14 @@ const auditOptions: readonly CommandOption[] = [
   },
   { name: "to", flag: "--to", argument: "<moment>", meaning: "only entries before this moment" },
   { name: "count", flag: "--count", argument: "<count>", meaning: "how many entries; by default 100, at most 1000" },
+];
+
+/** The filters are parameters of GET /v1/clients. */
+const clientOptions: readonly CommandOption[] = [
+  { name: "database", flag: "--database", argument: "<name>", meaning: "only clients of this database" },
+  { name: "user", flag: "--user", argument: "<name>", meaning: "only clients that are logged in as this user" },
+  { name: "name", flag: "--name", argument: "<name>", meaning: "only clients whose name begins with this" },
+  { name: "kill", flag: "--kill", argument: "<id>", meaning: "ends the connection of this client, and lists none" },
 ];
 
 export const serverRows: readonly CommandRow[] = [
@@ -74,6 +82,20 @@ export const serverRows: readonly CommandRow[] = [
     async run({ run, options, print }) {
       const { problemLines } = await import("./problems.ts");
       for (const line of await problemLines(run, { isJson: options.has("json") })) print(line);
+      return 0;
+    },
+  },
+  {
+    words: "clients",
+    group: "Servers",
+    operands: [],
+    options: [...clientOptions, devOption, jsonOption],
+    meaning: "prints the clients that are logged in to the running server over RESP, or ends the connection of one",
+    example: "larder clients --database main --data-dir /var/lib/larder",
+    defaults: "serve",
+    async run({ run, options, print }) {
+      const { clientLines } = await import("./clients.ts");
+      for (const line of await clientLines(run, options)) print(line);
       return 0;
     },
   },

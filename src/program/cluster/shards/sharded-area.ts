@@ -33,6 +33,7 @@ import type {
   FollowedShard,
   OpenPorts,
 } from "../../areas/area.ts";
+import { clientsOfAll } from "../../areas/area-clients.ts";
 import type { AreaTenant, PlacedTenant, TenantChanges } from "../../areas/area-tenant.ts";
 import type { EventReporter } from "../../events/reporter.ts";
 import { type ListenerEnvironment, openListener } from "../../listeners/listener.ts";
@@ -94,6 +95,7 @@ export class ShardedArea implements AreaApi, AreaControl, AreaData, AreaSnapshot
   readonly control = this;
   readonly data = this;
   readonly snapshots = this;
+  readonly clients = clientsOfAll(() => this.#served.flatMap(({ parts }) => parts.service.clients ?? []));
   /** For an area that main mounts under a prefix. */
   readonly http: HttpService;
 

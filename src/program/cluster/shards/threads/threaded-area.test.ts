@@ -1,6 +1,7 @@
 /** The calls of main to an area of several threads: each goes to the thread that it concerns. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import type { ConnectedClient } from "../../../../edge/admin/clients.ts";
 import { Metrics } from "../../../../kernel/metrics.ts";
 import type { AreaApi, AreaPlan, AreaPlans } from "../../../areas/area.ts";
 import { type AreaTenant, NO_TENANTS } from "../../../areas/area-tenant.ts";
@@ -32,7 +33,16 @@ function threadOf(number: number, { shards, names = [], fails = false }: ThreadF
     .gauge("keys", "Keys")
     .with()
     .set(number + 1);
+  const ids = shards.map((shard) => 10 * shard);
   const api: AreaApi = {
+    clients: {
+      async list({ count, cursor = 0 }) {
+        const listed = ids.filter((id) => id > cursor);
+        const clients = listed.slice(0, count).map((id) => ({ id }) as ConnectedClient);
+        return { clients, ...(listed.length > count && { cursor: `${clients.at(-1)?.id}` }) };
+      },
+      kill: async (id) => ids.includes(id),
+    },
     control: {
       bind: async () => {
         note("bind");
@@ -151,4 +161,18 @@ test("the front closes before the threads that answer its requests, also if that
 test("the figures are those of all threads", async () => {
   const [family] = await areaOf().area.control.figures();
   assert.deepEqual(family?.series, [{ labelValues: [], values: [3] }]);
+});
+
+test("the clients are those of all threads by id, in pages, and one of them is ended in its thread", async () => {
+  const { clients } = areaOf().area;
+  const page = async (count: number, cursor = 0): Promise<unknown> => {
+    const { clients: listed, cursor: next } = await clients.list({ count, cursor });
+    return [listed.map(({ id }) => id), next];
+  };
+  assert.deepEqual(await page(5), [[10, 40, 70], undefined]);
+  assert.deepEqual(await page(3), [[10, 40, 70], undefined]);
+  assert.deepEqual(await page(2), [[10, 40], "40"]);
+  assert.deepEqual(await page(1, 10), [[40], "40"]);
+  assert.deepEqual(await page(1, 40), [[70], undefined]);
+  assert.deepEqual([await clients.kill(40), await clients.kill(41)], [true, false]);
 });

@@ -7,6 +7,7 @@
 import { areaNotServing } from "../../../../edge/errors.ts";
 import { assert } from "../../../../kernel/assert.ts";
 import type { AreaApi, AreaControl, AreaData, AreaSnapshots } from "../../../areas/area.ts";
+import { clientsOfAll } from "../../../areas/area-clients.ts";
 import { mergeThreadFamilies } from "./thread-figures.ts";
 import type { ThreadStart } from "./thread-plan.ts";
 
@@ -22,7 +23,12 @@ export function threadedArea(threads: readonly [AreaOfThread, ...AreaOfThread[]]
     assert(host !== undefined, "a shard of the area has a thread");
     return host;
   };
-  return { control: controlOf(threads, hostOf), data: dataOf(threads, hostOf), snapshots: snapshotsOf(hostOf) };
+  return {
+    control: controlOf(threads, hostOf),
+    data: dataOf(threads, hostOf),
+    snapshots: snapshotsOf(hostOf),
+    clients: clientsOfAll(() => threads.map(({ api }) => api.clients)),
+  };
 }
 
 type HostOf = (shard: number | undefined) => AreaOfThread;
