@@ -1,18 +1,19 @@
 /** The state of the server at a glance, and how to connect to it. */
 import "./home.css";
 import { useEffect, useRef, useState } from "preact/hooks";
+import type { Problem } from "../../api/admin.ts";
 import { request } from "../../api/client.ts";
 import { useLoad } from "../../api/load.ts";
 import { Badge, type Tone } from "../../parts/badge.tsx";
 import { Chart } from "../../parts/chart.tsx";
-import { bytesText, countText, durationText, shortCount } from "../../parts/format.ts";
+import { bytesText, countText, durationText, shareText, shortCount } from "../../parts/format.ts";
 import { Card, Facts, PageHead } from "../../parts/page.tsx";
 import { ErrorBox, Loading } from "../../parts/states.tsx";
 import { type ClusterNode, Nodes, type Shard, Shards } from "./cluster.tsx";
 import { Connect } from "./connect.tsx";
 import { Copy, type CopyState } from "./copy.tsx";
 import { latencyBetween, type MeasuredArea, type Reading, rateBetween } from "./metrics.ts";
-import { type Problem, Problems } from "./problems.tsx";
+import { Problems } from "./problems.tsx";
 
 type Figures = Readonly<Record<string, number>>;
 
@@ -116,7 +117,8 @@ function toneOf(state: string): Tone {
 
 const furtherWords: Readonly<Record<string, string>> = {
   calls: "deliveries under way",
-  recallMissed: "indexes below their recall",
+  recall: "lowest recall",
+  recallMissed: "ranges below their target",
   rowBytes: "rows",
   diskFreeBytes: "disk free",
   unshippedBytes: "not committed",
@@ -124,6 +126,9 @@ const furtherWords: Readonly<Record<string, string>> = {
   uncopiedBytes: "not copied",
   uncopiedSeconds: "copy behind",
 };
+
+/** Figures from 0 to 1. */
+const shares: readonly string[] = ["recall"];
 
 /** `deadLetters` is `dead letters`; the value has the unit. */
 function wordsOf(figure: string): string {
@@ -135,6 +140,7 @@ function wordsOf(figure: string): string {
 function figureText(figure: string, count: number): string {
   if (figure.endsWith("Bytes")) return bytesText(count);
   if (figure.endsWith("Seconds")) return durationText(count * 1_000);
+  if (shares.includes(figure)) return shareText(count);
   return countText(Math.round(count));
 }
 

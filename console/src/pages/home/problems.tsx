@@ -1,19 +1,10 @@
 /** The last warnings and errors that the server logged. */
+import type { Problem } from "../../api/admin.ts";
 import { Badge } from "../../parts/badge.tsx";
 import { countText } from "../../parts/format.ts";
 import { Card } from "../../parts/page.tsx";
 import { type Column, Table } from "../../parts/table.tsx";
 import { Time } from "../../parts/time.tsx";
-
-export interface Problem {
-  readonly time: string;
-  readonly level: "warn" | "error";
-  readonly area: string;
-  readonly message: string;
-  readonly fields: Readonly<Record<string, string | number | boolean>>;
-  readonly count: number;
-  readonly firstTime: string;
-}
 
 export function Problems({ problems }: { problems: readonly Problem[] }) {
   return (
