@@ -57,6 +57,9 @@ export default function Home() {
   if (value === undefined) return error === undefined ? <Loading /> : <ErrorBox error={error} onRetry={reload} />;
   const { readiness, stats, problems } = value;
   const { cluster, replication } = stats;
+  // A standby is not ready, and nothing is wrong with it.
+  const standbys = AREAS.filter((name) => readiness.reasons.includes(`${name} is standby`));
+  const faults = readiness.reasons.filter((reason) => !standbys.some((name) => reason === `${name} is standby`));
   const shards = AREAS.flatMap((name) => {
     const { shard, shards = shard === undefined ? [] : [shard] } = stats.areas[name] ?? {};
     return shards.map((each) => ({ ...each, area: titleOf[name] }));
@@ -71,10 +74,16 @@ export default function Home() {
             {cluster !== undefined && <>, node {cluster.node}</>}
           </>
         }
-        actions={<Badge tone={readiness.isReady ? "good" : "bad"}>{readiness.isReady ? "Ready" : "Not ready"}</Badge>}
+        actions={<Ready isReady={readiness.isReady} isStandby={faults.length === 0} />}
       />
       {error !== undefined && <ErrorBox error={error} onRetry={reload} />}
-      {readiness.reasons.map((reason) => (
+      {standbys.length > 0 && (
+        <p class="hint">
+          This node is a standby for {standbys.join(", ")}: it neither owns their shards nor forwards requests to the
+          owners.
+        </p>
+      )}
+      {faults.map((reason) => (
         <ErrorBox key={reason} error={reason} />
       ))}
       <div class="cards">
@@ -108,6 +117,11 @@ export default function Home() {
   );
 }
 
+function Ready({ isReady, isStandby }: { isReady: boolean; isStandby: boolean }) {
+  if (isReady) return <Badge tone="good">Ready</Badge>;
+  return isStandby ? <Badge tone="warn">Standby</Badge> : <Badge tone="bad">Not ready</Badge>;
+}
+
 const titleOf = { store: "Store", messaging: "Messaging", vector: "Vector" } as const;
 
 function toneOf(state: string): Tone {
@@ -119,7 +133,10 @@ const furtherWords: Readonly<Record<string, string>> = {
   calls: "deliveries under way",
   recall: "lowest recall",
   recallMissed: "ranges below their target",
-  rowBytes: "rows",
+  rowBytes: "memory of vectors",
+  rowFileBytes: "vectors on disk",
+  graphBytes: "memory of graphs",
+  directoryBytes: "on disk",
   diskFreeBytes: "disk free",
   unshippedBytes: "not committed",
   unshippedSeconds: "commit lag",

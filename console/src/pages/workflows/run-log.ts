@@ -31,6 +31,7 @@ export interface Step {
   readonly callHeaders?: Headers;
   readonly callBody?: unknown;
   readonly callResponseHeaders?: Headers;
+  readonly callResponseBody?: string;
   readonly invokedWorkflowRunId?: string;
   readonly invokedWorkflowUrl?: string;
   readonly invokedWorkflowRunBody?: string;

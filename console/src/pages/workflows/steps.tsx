@@ -89,10 +89,17 @@ function Detail({ tenant, step, isParallel, endMs }: DetailProps) {
       {step.callHeaders !== undefined && <Headers headers={step.callHeaders} of={`the call of step ${nameOf(step)}`} />}
       <Text title="Body of the call" text={step.callBody} />
       {step.callResponseHeaders !== undefined && (
-        <Headers headers={step.callResponseHeaders} of={`the response to the call of step ${nameOf(step)}`} />
+        <>
+          <p class="hint">Response</p>
+          <Headers headers={step.callResponseHeaders} of={`the response to the call of step ${nameOf(step)}`} />
+          <Text title="Body of the response" text={step.callResponseBody} />
+        </>
       )}
       <Text title="Body of the invoked run" text={step.invokedWorkflowRunBody} />
-      <Text title={step.stepType === "Initial" ? "Input of the run" : `Output of ${nameOf(step)}`} text={step.out} />
+      {/* The output of a call is its response again, with headers that are hidden above. */}
+      {step.callResponseHeaders === undefined && (
+        <Text title={step.stepType === "Initial" ? "Input of the run" : `Output of ${nameOf(step)}`} text={step.out} />
+      )}
       {step.errors !== undefined && step.errors.length > 0 && (
         <ul class="step-errors">
           {step.errors.map(({ error, status, time }) => (

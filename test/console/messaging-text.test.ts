@@ -1,6 +1,7 @@
-/** The text side of the console's workflow pages: when the steps of a run began and ended. */
+/** The text side of the console's pages of messaging and workflows: the next times of a schedule, and when steps began and ended. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { nextTimes } from "../../console/src/pages/messaging/next-times.ts";
 import {
   durationMs,
   type LoggedGroup,
@@ -64,4 +65,18 @@ test("durations of sleeps are seconds or texts", () => {
     [90, "90s", "1h30m", "1.5h", "2d", "soon"].map(durationMs),
     [90_000, 90_000, 5_400_000, 5_400_000, 172_800_000, 0],
   );
+});
+
+test("a schedule has its next five times, also where a clock is set back", () => {
+  const texts = (cron: string, next: string): readonly string[] =>
+    nextTimes(cron, Date.parse(next)).map((ms) => new Date(ms).toISOString().slice(0, 16));
+  assert.deepEqual(texts("CRON_TZ=Europe/Paris 30 2 * * *", "2026-10-24T00:30:00Z"), [
+    "2026-10-24T00:30",
+    "2026-10-25T00:30",
+    "2026-10-26T01:30",
+    "2026-10-27T01:30",
+    "2026-10-28T01:30",
+  ]);
+  assert.deepEqual(texts("@every 90m", "2026-01-01T00:00:00Z").slice(0, 2), ["2026-01-01T00:00", "2026-01-01T01:30"]);
+  assert.deepEqual(texts("CRON_TZ=Mars/Base 0 0 * * *", "2026-01-01T00:00:00Z"), ["2026-01-01T00:00"]);
 });
