@@ -98,7 +98,11 @@ function Detail({ tenant, step, isParallel, endMs }: DetailProps) {
       <Text title="Body of the invoked run" text={step.invokedWorkflowRunBody} />
       {/* The output of a call is its response again, with headers that are hidden above. */}
       {step.callResponseHeaders === undefined && (
-        <Text title={step.stepType === "Initial" ? "Input of the run" : `Output of ${nameOf(step)}`} text={step.out} />
+        <Text
+          title={step.stepType === "Initial" ? "Input of the run" : "Output"}
+          text={step.out}
+          label={`Output of ${nameOf(step)}`}
+        />
       )}
       {step.errors !== undefined && step.errors.length > 0 && (
         <ul class="step-errors">
@@ -115,14 +119,12 @@ function Detail({ tenant, step, isParallel, endMs }: DetailProps) {
 }
 
 /** A value of a step; nothing if it has none. */
-function Text({ title, text }: { title: string; text: unknown }) {
+function Text({ title, text, label = title }: { title: string; text: unknown; label?: string }) {
   if (text === undefined || text === null || text === "") return null;
   return (
     <>
-      <p class="hint">
-        <bdi>{title}</bdi>
-      </p>
-      <Code label={title} text={typeof text === "string" ? text : JSON.stringify(text)} />
+      <p class="hint">{title}</p>
+      <Code label={label} text={typeof text === "string" ? text : JSON.stringify(text)} />
     </>
   );
 }
