@@ -15,6 +15,8 @@ import { brotliCompressSync, constants } from "node:zlib";
 const root = fileURLToPath(new URL("..", import.meta.url));
 const source = join(root, "console");
 const target = join(root, "dist/console");
+/** Code of the server that is in the console (`pages/messaging/next-times.ts`). */
+const SERVER_CODE = ["src/messaging/cron/*.ts", "src/kernel/text/duration.ts"];
 /** The digest of the sources of a build. */
 const STAMP = ".sources";
 /** The rest is npm's help. */
@@ -58,11 +60,12 @@ function compress(): void {
 
 function digestOfSources(): string {
   const hash = createHash("sha256");
-  for (const path of globSync("{*,src/**/*}", { cwd: source, withFileTypes: true })
+  const own = globSync("{*,src/**/*}", { cwd: source, withFileTypes: true })
     .filter((entry) => entry.isFile())
-    .map((entry) => join(entry.parentPath, entry.name))
-    .sort())
-    hash.update(path.slice(source.length)).update("\0").update(readFileSync(path)).update("\0");
+    .map((entry) => join(entry.parentPath, entry.name));
+  const shared = globSync(SERVER_CODE, { cwd: root }).map((path) => join(root, path));
+  for (const path of [...own, ...shared].sort())
+    hash.update(path.slice(root.length)).update("\0").update(readFileSync(path)).update("\0");
   return hash.digest("hex");
 }
 

@@ -3,7 +3,7 @@ import { useSignal } from "@preact/signals";
 import type { ComponentType } from "preact";
 import { useEffect, useRef, useState } from "preact/hooks";
 import { LocationProvider, useLocation } from "preact-iso";
-import { logOut, session, sessionError } from "./api/session.ts";
+import { loadSession, logOut, session, sessionError } from "./api/session.ts";
 import { LogIn } from "./log-in.tsx";
 import { type Page, type PageGroup, type PageProps, pageGroups, type TenantKind } from "./pages/pages.ts";
 import { Button } from "./parts/button.tsx";
@@ -14,7 +14,12 @@ import { BASE } from "./places.ts";
 import { chooseTenant, chosenTenant } from "./tenant.ts";
 
 export function App() {
-  if (sessionError.value !== undefined && session.value === undefined) return <ErrorBox error={sessionError.value} />;
+  if (sessionError.value !== undefined && session.value === undefined)
+    return (
+      <main>
+        <ErrorBox error={sessionError.value} onRetry={() => void loadSession()} />
+      </main>
+    );
   if (session.value === undefined) return <Loading />;
   if (!session.value.loggedIn) return <LogIn />;
   return (

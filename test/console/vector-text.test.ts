@@ -8,6 +8,7 @@ import {
   filterText,
 } from "../../console/src/pages/vector/filter/filter-text.ts";
 import { planeOf } from "../../console/src/pages/vector/map/plane.ts";
+import { sampleMax, sampleRuns } from "../../console/src/pages/vector/map/sample-runs.ts";
 import { FilterFailure } from "../../src/vector/filter/failure.ts";
 import { compileFilter } from "../../src/vector/filter/filter.ts";
 import { operators } from "../../src/vector/filter/operators.ts";
@@ -99,6 +100,20 @@ test("fields of metadata are offered as paths that a filter can have", () => {
   ]);
   assert.deepEqual(paths, ["city", "place.`first name`", "place.`a.b`", "none", "deep.deeper.x"]);
   for (const path of paths) compileFilter(`HAS FIELD ${path}`);
+});
+
+test("the sample of a map has 20 runs spread over its namespace, which are shorter for long vectors", () => {
+  const runs = sampleRuns(84_000, 3);
+  assert.deepEqual(runs.slice(0, 3), [
+    { offset: 0, count: 50 },
+    { offset: 4_200, count: 50 },
+    { offset: 8_400, count: 50 },
+  ]);
+  assert.deepEqual(runs.slice(19), [{ offset: 79_800, count: 50 }]);
+  assert.deepEqual(sampleRuns(1_001, 0).at(-1), { offset: 950, count: 50 });
+  assert.deepEqual(sampleRuns(84_000, 1_536).at(1), { offset: 4_200, count: 16 });
+  assert.deepEqual(sampleRuns(101, 1_000_000).at(-1), { offset: 95, count: 5 });
+  assert.deepEqual([0, 3, 1_536, 1_000_000].map(sampleMax), [1_000, 1_000, 325, 100]);
 });
 
 test("a map has the two axes on which vectors differ most, by their share of the variance", async () => {

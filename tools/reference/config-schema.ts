@@ -7,9 +7,9 @@ import type { Schema } from "../../src/edge/openapi/schema.ts";
 import { defaultMeaning } from "../../src/program/cli/help/help-text.ts";
 import { configurationFields } from "../../src/program/settings/config.ts";
 import type { Field, FieldRows, Nested } from "../../src/program/settings/fields.ts";
-import { fileValue } from "../../src/program/settings/file-value.ts";
 import type { Setting } from "../../src/program/settings/setting.ts";
 import { settingList } from "../../src/program/settings/settings.ts";
+import { fileValue } from "../../src/program/settings/values.ts";
 
 /** The schema of a part of the document: the schema of a row, and the keywords for objects and arrays. */
 export interface ConfigSchema extends Omit<Schema, "properties" | "additionalProperties" | "items" | "anyOf"> {

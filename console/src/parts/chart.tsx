@@ -24,6 +24,7 @@ export function Chart({ label, times, series, format }: ChartProps) {
   latest.current = data;
   const names = series.map((one) => one.label).join("\n");
   const chosenTheme = theme.value;
+  const isEmpty = times.length === 0;
   // Data follows below; other colours or lines need another chart.
   useEffect(() => {
     let isGone = false;
@@ -36,7 +37,9 @@ export function Chart({ label, times, series, format }: ChartProps) {
       view.current?.destroy();
       view.current = undefined;
     };
-  }, [names, chosenTheme]);
+  }, [names, chosenTheme, isEmpty]);
   useEffect(() => view.current?.set(latest.current));
+  // Without a time, the chart would show years.
+  if (isEmpty) return <p class="chart hint">The line begins in a few seconds.</p>;
   return <div class="chart" role="img" aria-label={label} ref={box} />;
 }

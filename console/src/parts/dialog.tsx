@@ -33,7 +33,7 @@ export function Dialog({ title, actions, onClose, children }: DialogProps) {
       <h2 id={id}>{title}</h2>
       <div class="dialog-body">{children}</div>
       <div class="actions">
-        <Button onClick={onClose}>Cancel</Button>
+        <Button onClick={onClose}>{actions === undefined || actions === false ? "Close" : "Cancel"}</Button>
         {actions}
       </div>
     </dialog>

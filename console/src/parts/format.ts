@@ -12,6 +12,11 @@ export function shortCount(count: number): string {
   return short.format(count);
 }
 
+/** 95.3 % for 0.953. Not rounded up: 99.99 % is not all. */
+export function shareText(share: number): string {
+  return `${Math.floor(share * 1_000 + 1e-6) / 10} %`;
+}
+
 /** 1.5 MB for 1,500,000 bytes. */
 export function bytesText(bytes: number): string {
   if (bytes < 1_000) return `${bytes} B`;

@@ -29,7 +29,7 @@ export function Secret({ value, what }: { value: string; what: string }) {
   );
 }
 
-const SENSITIVE = /authorization|cookie|token|secret|password|api-?key|signature|credential/i;
+const SENSITIVE = /auth|cookie|token|secret|passw|session|jwt|(?:api|access|private)[-_]?key|signature|credential/i;
 
 /** Whether the value of a header is hidden. */
 export function isSensitive(header: string): boolean {

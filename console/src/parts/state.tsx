@@ -4,7 +4,7 @@ import { Badge, type Tone } from "./badge.tsx";
 /** Tones by the word of the API; other words are plain. */
 const tones: Readonly<Record<string, Tone>> = {
   ACTIVE: "busy",
-  STEP_RUNNING: "busy",
+  STEP_PROGRESS: "busy",
   RUN_STARTED: "busy",
   IN_PROGRESS: "busy",
   CALLBACK_INPROGRESS: "busy",

@@ -7,10 +7,9 @@ import { configSchema } from "../../../tools/reference/config-schema.ts";
 import { parseConfiguration } from "./config.ts";
 import { readConfigText } from "./config-text.ts";
 import { FieldReader } from "./field-reader.ts";
-import { fileValue } from "./file-value.ts";
 import type { Setting } from "./setting.ts";
 import { settingList } from "./settings.ts";
-import { BadValue } from "./values.ts";
+import { BadValue, fileValue } from "./values.ts";
 
 /** An independent validator. */
 const validator = new Ajv2020({ strictTypes: false, keywords: ["allowComments", "allowTrailingCommas"] });

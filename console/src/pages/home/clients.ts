@@ -3,6 +3,8 @@
 export interface Client {
   readonly name: string;
   readonly program: string;
+  /** It speaks the Redis protocol, so it needs `--resp-port`. */
+  readonly needsResp?: true;
 }
 
 export const clients: readonly Client[] = [
@@ -42,12 +44,40 @@ export const { POST } = serve(async (context) => {
 });`,
   },
   {
+    name: "@upstash/ratelimit",
+    program: `import { Ratelimit } from "@upstash/ratelimit";
+import { Redis } from "@upstash/redis";
+
+const ratelimit = new Ratelimit({ redis: Redis.fromEnv(), limiter: Ratelimit.slidingWindow(10, "10 s") });
+const { success, remaining } = await ratelimit.limit("caller");
+console.log(success, remaining);`,
+  },
+  {
     name: "ioredis",
+    needsResp: true,
     program: `import { Redis } from "ioredis";
 
 const redis = new Redis(process.env.REDIS_URL);
 await redis.set("greeting", "hello", "EX", 60);
 console.log(await redis.get("greeting"));`,
+  },
+  {
+    name: "redis",
+    needsResp: true,
+    program: `import { createClient } from "redis";
+
+const redis = createClient({ url: process.env.REDIS_URL });
+await redis.connect();
+await redis.set("greeting", "hello", { EX: 60 });
+console.log(await redis.get("greeting"));`,
+  },
+  {
+    name: "Python",
+    program: `from upstash_redis import Redis
+
+redis = Redis.from_env()
+redis.set("greeting", "hello", ex=60)
+print(redis.get("greeting"))`,
   },
   {
     name: "curl",

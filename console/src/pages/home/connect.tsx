@@ -61,6 +61,9 @@ export function Connect({ addresses, mode }: { addresses: Readonly<Record<string
           </Button>
         ))}
       </fieldset>
+      {client?.needsResp === true && addresses["resp"] === undefined && (
+        <p class="hint">This server has no port for Redis clients. Start it with --resp-port 6379 to have one.</p>
+      )}
       {client !== undefined && <Code label={`A program with ${client.name}`} text={client.program} />}
     </Card>
   );

@@ -1,18 +1,19 @@
 /** The state of the server at a glance, and how to connect to it. */
 import "./home.css";
 import { useEffect, useRef, useState } from "preact/hooks";
+import type { Problem } from "../../api/admin.ts";
 import { request } from "../../api/client.ts";
 import { useLoad } from "../../api/load.ts";
 import { Badge, type Tone } from "../../parts/badge.tsx";
 import { Chart } from "../../parts/chart.tsx";
-import { bytesText, countText, durationText, shortCount } from "../../parts/format.ts";
+import { bytesText, countText, durationText, shareText, shortCount } from "../../parts/format.ts";
 import { Card, Facts, PageHead } from "../../parts/page.tsx";
 import { ErrorBox, Loading } from "../../parts/states.tsx";
 import { type ClusterNode, Nodes, type Shard, Shards } from "./cluster.tsx";
 import { Connect } from "./connect.tsx";
 import { Copy, type CopyState } from "./copy.tsx";
 import { latencyBetween, type MeasuredArea, type Reading, rateBetween } from "./metrics.ts";
-import { type Problem, Problems } from "./problems.tsx";
+import { Problems } from "./problems.tsx";
 
 type Figures = Readonly<Record<string, number>>;
 
@@ -56,6 +57,9 @@ export default function Home() {
   if (value === undefined) return error === undefined ? <Loading /> : <ErrorBox error={error} onRetry={reload} />;
   const { readiness, stats, problems } = value;
   const { cluster, replication } = stats;
+  // A standby is not ready, and nothing is wrong with it.
+  const standbys = AREAS.filter((name) => readiness.reasons.includes(`${name} is standby`));
+  const faults = readiness.reasons.filter((reason) => !standbys.some((name) => reason === `${name} is standby`));
   const shards = AREAS.flatMap((name) => {
     const { shard, shards = shard === undefined ? [] : [shard] } = stats.areas[name] ?? {};
     return shards.map((each) => ({ ...each, area: titleOf[name] }));
@@ -70,10 +74,16 @@ export default function Home() {
             {cluster !== undefined && <>, node {cluster.node}</>}
           </>
         }
-        actions={<Badge tone={readiness.isReady ? "good" : "bad"}>{readiness.isReady ? "Ready" : "Not ready"}</Badge>}
+        actions={<Ready isReady={readiness.isReady} isStandby={faults.length === 0} />}
       />
       {error !== undefined && <ErrorBox error={error} onRetry={reload} />}
-      {readiness.reasons.map((reason) => (
+      {standbys.length > 0 && (
+        <p class="hint">
+          This node is a standby for {standbys.join(", ")}: it neither owns their shards nor forwards requests to the
+          owners.
+        </p>
+      )}
+      {faults.map((reason) => (
         <ErrorBox key={reason} error={reason} />
       ))}
       <div class="cards">
@@ -107,6 +117,11 @@ export default function Home() {
   );
 }
 
+function Ready({ isReady, isStandby }: { isReady: boolean; isStandby: boolean }) {
+  if (isReady) return <Badge tone="good">Ready</Badge>;
+  return isStandby ? <Badge tone="warn">Standby</Badge> : <Badge tone="bad">Not ready</Badge>;
+}
+
 const titleOf = { store: "Store", messaging: "Messaging", vector: "Vector" } as const;
 
 function toneOf(state: string): Tone {
@@ -116,14 +131,21 @@ function toneOf(state: string): Tone {
 
 const furtherWords: Readonly<Record<string, string>> = {
   calls: "deliveries under way",
-  recallMissed: "indexes below their recall",
-  rowBytes: "rows",
+  recall: "lowest recall",
+  recallMissed: "ranges below their target",
+  rowBytes: "memory of vectors",
+  rowFileBytes: "vectors on disk",
+  graphBytes: "memory of graphs",
+  directoryBytes: "on disk",
   diskFreeBytes: "disk free",
   unshippedBytes: "not committed",
   unshippedSeconds: "commit lag",
   uncopiedBytes: "not copied",
   uncopiedSeconds: "copy behind",
 };
+
+/** Figures from 0 to 1. */
+const shares: readonly string[] = ["recall"];
 
 /** `deadLetters` is `dead letters`; the value has the unit. */
 function wordsOf(figure: string): string {
@@ -135,6 +157,7 @@ function wordsOf(figure: string): string {
 function figureText(figure: string, count: number): string {
   if (figure.endsWith("Bytes")) return bytesText(count);
   if (figure.endsWith("Seconds")) return durationText(count * 1_000);
+  if (shares.includes(figure)) return shareText(count);
   return countText(Math.round(count));
 }
 

@@ -1,25 +1,37 @@
 /** The last warnings and errors that the server logged. */
+import { useState } from "preact/hooks";
+import type { Problem } from "../../api/admin.ts";
 import { Badge } from "../../parts/badge.tsx";
+import { Dialog } from "../../parts/dialog.tsx";
 import { countText } from "../../parts/format.ts";
-import { Card } from "../../parts/page.tsx";
+import { Card, Facts } from "../../parts/page.tsx";
 import { type Column, Table } from "../../parts/table.tsx";
 import { Time } from "../../parts/time.tsx";
 
-export interface Problem {
-  readonly time: string;
-  readonly level: "warn" | "error";
-  readonly area: string;
-  readonly message: string;
-  readonly fields: Readonly<Record<string, string | number | boolean>>;
-  readonly count: number;
-  readonly firstTime: string;
-}
-
 export function Problems({ problems }: { problems: readonly Problem[] }) {
+  const [shown, setShown] = useState<Problem>();
   return (
     <Card title="Last warnings and errors">
-      <Table label="Last warnings and errors" rows={problems} keyOf={keyOf} columns={columns} />
+      <Table label="Last warnings and errors" rows={problems} keyOf={keyOf} columns={columns} onOpen={setShown} />
+      {shown !== undefined && <Details problem={shown} onClose={() => setShown(undefined)} />}
     </Card>
+  );
+}
+
+function Details({ problem, onClose }: { problem: Problem; onClose: () => void }) {
+  const { message, area, count, time, firstTime, fields } = problem;
+  return (
+    <Dialog title={<bdi>{message}</bdi>} onClose={onClose}>
+      <Facts
+        rows={[
+          ["Area", area],
+          ["Times", countText(count)],
+          ["First", <Time key="first" at={Date.parse(firstTime)} isExact />],
+          ["Last", <Time key="last" at={Date.parse(time)} isExact />],
+          ...Object.entries(fields).map(([name, value]) => [name, <bdi key={name}>{`${value}`}</bdi>] as const),
+        ]}
+      />
+    </Dialog>
   );
 }
 

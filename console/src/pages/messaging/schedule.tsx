@@ -14,6 +14,7 @@ import { ErrorBox, Loading } from "../../parts/states.tsx";
 import { Time } from "../../parts/time.tsx";
 import type { PageProps } from "../pages.ts";
 import { FactsOfMessage } from "./message-facts.tsx";
+import { nextTimes } from "./next-times.ts";
 import { api, page } from "./places.ts";
 import { type Schedule, ScheduleState } from "./schedules.tsx";
 
@@ -90,7 +91,7 @@ export default function SchedulePage({ params: { tenant = "", id = "" } }: PageP
                   <bdi>{cron}</bdi>
                 </code>,
               ],
-              ["Next", isPaused ? "paused" : <Time key="next" at={nextScheduleTime} isExact />],
+              ["Next", isPaused ? "paused" : <NextTimes cron={cron} at={nextScheduleTime} />],
               ["Created", <Time key="created" at={value.createdAt} isExact />],
               ["Delay", delay === undefined ? undefined : durationText(delay * 1_000)],
               ["Redacted fields", value.redactFields],
@@ -132,6 +133,19 @@ export default function SchedulePage({ params: { tenant = "", id = "" } }: PageP
         />
       </Card>
     </>
+  );
+}
+
+function NextTimes({ cron, at }: { cron: string; at: number | undefined }) {
+  if (at === undefined) return <>none</>;
+  return (
+    <ul class="plain">
+      {nextTimes(cron, at).map((time) => (
+        <li key={time}>
+          <Time at={time} isExact />
+        </li>
+      ))}
+    </ul>
   );
 }
 

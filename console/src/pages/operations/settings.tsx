@@ -1,5 +1,6 @@
 /** What the server was started with: each setting with its value, its default and its source. Secrets are only set or not set. */
 import { useState } from "preact/hooks";
+import type { SettingFacts, SettingValue } from "../../api/admin.ts";
 import { request } from "../../api/client.ts";
 import { useLoad } from "../../api/load.ts";
 import { Dialog } from "../../parts/dialog.tsx";
@@ -7,24 +8,6 @@ import { type FilterField, Filters, useFilters } from "../../parts/filters.tsx";
 import { Facts, PageHead } from "../../parts/page.tsx";
 import { Empty, ErrorBox, Loading } from "../../parts/states.tsx";
 import { type Column, Table } from "../../parts/table.tsx";
-
-type Value = string | number | boolean | readonly string[] | null;
-
-interface Setting {
-  readonly name: string;
-  readonly value: Value;
-  readonly source: "flag" | "environment" | "file" | "default";
-  readonly place?: string;
-  readonly default: Value;
-  readonly defaultMeaning?: string;
-  readonly group: string;
-  readonly form: string;
-  readonly meaning: string;
-  readonly isSecret: boolean;
-  readonly flag?: string;
-  readonly environment: readonly string[];
-  readonly fileKey?: string;
-}
 
 const fields: readonly FilterField[] = [
   { name: "text", label: "Name or meaning" },
@@ -44,11 +27,11 @@ const fields: readonly FilterField[] = [
 
 export default function Settings() {
   const { value, error, reload } = useLoad(
-    async (signal) => (await request<{ settings: readonly Setting[] }>("admin/v1/settings", { signal })).settings,
+    async (signal) => (await request<{ settings: readonly SettingFacts[] }>("admin/v1/settings", { signal })).settings,
     [],
   );
   const { text = "", source = "" } = useFilters(fields);
-  const [shown, setShown] = useState<Setting>();
+  const [shown, setShown] = useState<SettingFacts>();
   const wanted = text.toLowerCase();
   const rows = value?.filter(
     (setting) =>
@@ -79,22 +62,28 @@ export default function Settings() {
   );
 }
 
-const columns: readonly Column<Setting>[] = [
+const columns: readonly Column<SettingFacts>[] = [
   { title: "Setting", width: "minmax(8rem, 1fr)", cell: ({ name }) => <code>{name}</code> },
   { title: "Value", width: "minmax(6rem, 1fr)", cell: ({ value }) => <bdi>{valueText(value)}</bdi> },
+  {
+    title: "Default",
+    width: "minmax(6rem, 1fr)",
+    isWide: true,
+    cell: (setting) => <bdi>{defaultText(setting)}</bdi>,
+  },
   { title: "Source", width: "minmax(6rem, 1fr)", cell: ({ source, place }) => <bdi>{place ?? source}</bdi> },
   { title: "Meaning", width: "minmax(8rem, 3fr)", isWide: true, cell: ({ meaning }) => meaning },
 ];
 
-function Details({ setting, onClose }: { setting: Setting; onClose: () => void }) {
-  const { name, value, source, place, defaultMeaning, form, meaning, flag, environment, fileKey, isSecret } = setting;
+function Details({ setting, onClose }: { setting: SettingFacts; onClose: () => void }) {
+  const { name, value, source, place, form, meaning, flag, environment, fileKey } = setting;
   return (
     <Dialog title={name} onClose={onClose}>
       <p>{meaning}.</p>
       <Facts
         rows={[
           ["Value", <bdi key="value">{valueText(value)}</bdi>],
-          ["Default", isSecret ? undefined : (defaultMeaning ?? valueText(setting.default))],
+          ["Default", defaultText(setting)],
           ["Source", <bdi key="source">{place === undefined ? source : `${source} ${place}`}</bdi>],
           ["Form", <code key="form">{form}</code>],
           ["Flag", flag && <code key="flag">{flag}</code>],
@@ -106,7 +95,12 @@ function Details({ setting, onClose }: { setting: Setting; onClose: () => void }
   );
 }
 
-function valueText(value: Value): string {
+/** Secrets have none. */
+function defaultText({ isSecret, defaultMeaning, ...setting }: SettingFacts): string {
+  return isSecret ? "" : (defaultMeaning ?? valueText(setting.default));
+}
+
+function valueText(value: SettingValue): string {
   if (value === null) return "–";
   if (typeof value === "boolean") return value ? "on" : "off";
   return typeof value === "object" ? value.join(", ") || "–" : `${value}`;

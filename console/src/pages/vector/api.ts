@@ -22,6 +22,19 @@ interface NamespaceInfo {
   readonly pendingVectorCount: number;
 }
 
+/** What was measured for a range of topK and of the share of records that pass a filter. */
+export interface MeasuredRecall {
+  readonly namespace: string;
+  readonly topK: string;
+  readonly filter: string;
+  readonly recall: number;
+  readonly lowerBound: number;
+  readonly recordCount: number;
+  readonly queryCount: number;
+  readonly effort: number;
+  readonly targetReached: boolean;
+}
+
 export interface IndexInfo extends NamespaceInfo {
   readonly indexSize: number;
   readonly dimension: number;
@@ -29,9 +42,11 @@ export interface IndexInfo extends NamespaceInfo {
   readonly indexType: string;
   readonly denseIndex?: { readonly embeddingModel?: string };
   readonly sparseIndex?: { readonly embeddingModel?: string };
+  /** Absent while no namespace has a graph: then every search is exact. */
+  readonly recall?: { readonly target: number; readonly measured: readonly MeasuredRecall[] };
   /** By name; the default namespace has the empty name. */
   readonly namespaces: Readonly<Record<string, NamespaceInfo>>;
-  /** Further facts, such as measured recall. */
+  /** Further facts. */
   readonly [fact: string]: unknown;
 }
 

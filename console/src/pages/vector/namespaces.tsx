@@ -1,12 +1,13 @@
 /** An index: its definition, its size, its namespaces. */
 import { useLoad } from "../../api/load.ts";
 import { Action } from "../../parts/action.tsx";
-import { bytesText, countText } from "../../parts/format.ts";
+import { Badge } from "../../parts/badge.tsx";
+import { bytesText, countText, shareText } from "../../parts/format.ts";
 import { Card, Facts, PageHead } from "../../parts/page.tsx";
 import { Empty, ErrorBox, Loading } from "../../parts/states.tsx";
-import { Table } from "../../parts/table.tsx";
+import { type Column, Table } from "../../parts/table.tsx";
 import type { PageProps } from "../pages.ts";
-import { callIndex, indexPage, infoOf, namespaceText } from "./api.ts";
+import { callIndex, indexPage, infoOf, type MeasuredRecall, namespaceText } from "./api.ts";
 
 const EVERY_MS = 5_000;
 /** Facts that have a place of their own. */
@@ -20,6 +21,7 @@ const SHOWN = [
   "denseIndex",
   "sparseIndex",
   "namespaces",
+  "recall",
 ];
 
 export default function Namespaces({ params: { tenant = "" } }: PageProps) {
@@ -47,6 +49,10 @@ export default function Namespaces({ params: { tenant = "" } }: PageProps) {
                 : undefined,
             ],
             ["Size", bytesText(value.indexSize)],
+            [
+              "Target of the recall",
+              value.recall === undefined ? "all searches are exact" : shareText(value.recall.target),
+            ],
             ...further.map(
               ([name, fact]) => [name, typeof fact === "object" ? JSON.stringify(fact) : String(fact)] as const,
             ),
@@ -88,6 +94,46 @@ export default function Namespaces({ params: { tenant = "" } }: PageProps) {
         ]}
         empty={<Empty>There is no namespace yet: the first record makes one.</Empty>}
       />
+      {value.recall !== undefined && (
+        <Card title="Measured recall">
+          <Table
+            label="Measured recall"
+            rows={value.recall.measured}
+            keyOf={({ topK, filter }) => `${topK} ${filter}`}
+            columns={recallColumns}
+            empty={<Empty>Nothing was measured yet.</Empty>}
+          />
+        </Card>
+      )}
     </>
   );
 }
+
+const recallColumns: readonly Column<MeasuredRecall>[] = [
+  {
+    title: "Queries",
+    width: "minmax(8rem, 2fr)",
+    cell: ({ topK, filter }) => `topK ${topK}${filter === "none" ? "" : `, a filter that ${filter} pass`}`,
+  },
+  {
+    title: "Recall",
+    width: "minmax(8rem, 1fr)",
+    cell: ({ recall, targetReached }) => (
+      <Badge tone={targetReached ? "good" : "warn"}>{`${shareText(recall)}${targetReached ? "" : ", too low"}`}</Badge>
+    ),
+  },
+  { title: "At least", width: "6rem", align: "right", isWide: true, cell: ({ lowerBound }) => shareText(lowerBound) },
+  {
+    title: "Lowest in",
+    width: "minmax(6rem, 1fr)",
+    isWide: true,
+    cell: ({ namespace }) => <bdi>{namespaceText(namespace)}</bdi>,
+  },
+  {
+    title: "Sample",
+    width: "minmax(9rem, 2fr)",
+    isWide: true,
+    cell: ({ recordCount, queryCount }) => `${countText(recordCount)} records, ${countText(queryCount)} queries`,
+  },
+  { title: "Effort", width: "5rem", align: "right", isWide: true, cell: ({ effort }) => countText(effort) },
+];

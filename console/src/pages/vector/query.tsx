@@ -66,7 +66,12 @@ export default function Query({ params: { tenant = "" } }: PageProps) {
               <input name="topK" type="number" min="1" max="1000" defaultValue="10" />
             </Field>
           </div>
-          <Field label="Text, vector as a JSON list, or id">
+          <Field
+            label="Text, vector as a JSON list, or id"
+            hint={
+              'A sparse vector is {"indices": [1, 7], "values": [0.5, 2]}; an index with both takes {"vector": …, "sparseVector": …}'
+            }
+          >
             <textarea name="what" rows={3} required spellcheck={false} defaultValue={query["like"] ?? ""} />
           </Field>
           <FilterField
@@ -137,9 +142,7 @@ async function queryIndex(index: string, namespace: string, data: FormData): Pro
   if (field("by") === "text")
     return await callIndex(index, "query-data", { namespace, json: { data: what, ...options } });
   if (field("by") === "vector") {
-    const vector: unknown = JSON.parse(what);
-    if (!Array.isArray(vector)) throw new Error("the vector must be a JSON list of numbers");
-    return await callIndex(index, "query", { namespace, json: { vector, ...options } });
+    return await callIndex(index, "query", { namespace, json: { ...vectorsOf(what), ...options } });
   }
   const [record] = await callIndex<(VectorRecord | null)[]>(index, "fetch", {
     namespace,
@@ -151,4 +154,13 @@ async function queryIndex(index: string, namespace: string, data: FormData): Pro
     namespace,
     json: { ...(vector && { vector }), ...(sparseVector && { sparseVector }), ...options },
   });
+}
+
+/** A dense vector, a sparse one, or an object with both. Throws an error with a text for the user. */
+function vectorsOf(text: string): object {
+  const given: unknown = JSON.parse(text);
+  if (Array.isArray(given)) return { vector: given };
+  if (typeof given !== "object" || given === null) throw new Error("the vector must be a JSON list or object");
+  const { vector, sparseVector } = given as { vector?: unknown; sparseVector?: unknown };
+  return vector === undefined && sparseVector === undefined ? { sparseVector: given } : { vector, sparseVector };
 }

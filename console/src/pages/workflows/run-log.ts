@@ -21,7 +21,8 @@ export interface Step {
   readonly retries?: number;
   readonly createdAt?: number;
   readonly errors?: readonly StepError[];
-  readonly sleepFor?: number;
+  /** Seconds, or a duration such as `10s`. */
+  readonly sleepFor?: number | string;
   /** Unix s. */
   readonly sleepUntil?: number;
   readonly callUrl?: string;
@@ -29,8 +30,13 @@ export interface Step {
   readonly callResponseStatus?: number;
   readonly callHeaders?: Headers;
   readonly callBody?: unknown;
+  readonly callResponseHeaders?: Headers;
+  readonly callResponseBody?: string;
   readonly invokedWorkflowRunId?: string;
   readonly invokedWorkflowUrl?: string;
+  readonly invokedWorkflowRunBody?: string;
+  /** Unix ms; of a step that will be tried again. */
+  readonly nextDeliveryTime?: number;
   readonly waitEventId?: string;
   readonly waitTimeoutDuration?: string;
   readonly waitTimeout?: boolean;

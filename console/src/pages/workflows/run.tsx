@@ -65,14 +65,17 @@ export default function RunPage({ params: { tenant = "", id = "" } }: PageProps)
               "Invoked by",
               invoker && <a href={page(tenant, "runs", invoker.workflowRunId)}>{invoker.workflowRunId}</a>,
             ],
-            ["Dead letter", value.dlqId],
+            [
+              "Dead letter",
+              value.dlqId && <a href={pagePath("messaging", tenant, "dlq", value.dlqId)}>{value.dlqId}</a>,
+            ],
           ]}
         />
       </Card>
       <Card title="Steps">
         <Steps tenant={tenant} run={value} />
       </Card>
-      {value.workflowRunResponse !== undefined && (
+      {value.workflowRunResponse !== undefined && value.workflowRunResponse !== "" && (
         <Card title="Result">
           <Code label="Result of the run" text={value.workflowRunResponse} />
         </Card>

@@ -5,20 +5,14 @@ import { Headers } from "../../parts/headers.tsx";
 import { Facts } from "../../parts/page.tsx";
 import { StateBadge, toneOf } from "../../parts/state.tsx";
 import { Time } from "../../parts/time.tsx";
+import { pagePath } from "../../places.ts";
 import { page } from "./places.ts";
 import type { Run, Step } from "./run-log.ts";
-
-interface Shown {
-  readonly step: Step;
-  readonly isParallel: boolean;
-  readonly startMs: number;
-  /** A step that is under way ends now. */
-  readonly endMs: number;
-}
+import { durationMs, timedSteps } from "./step-times.ts";
 
 export function Steps({ tenant, run }: { tenant: string; run: Run }) {
   const endMs = run.workflowRunCompletedAt ?? Date.now();
-  const rows = rowsOf(run, endMs);
+  const rows = timedSteps(run.steps, { startMs: run.workflowRunCreatedAt, endMs });
   if (rows.length === 0) return <p class="hint">No step has begun.</p>;
   const firstMs = run.workflowRunCreatedAt;
   const spanMs = Math.max(1, endMs - firstMs);
@@ -44,7 +38,7 @@ export function Steps({ tenant, run }: { tenant: string; run: Run }) {
                 />
               </span>
             </summary>
-            <Detail tenant={tenant} step={step} isParallel={isParallel} />
+            <Detail tenant={tenant} step={step} isParallel={isParallel} endMs={until} />
           </details>
         </li>
       ))}
@@ -52,45 +46,31 @@ export function Steps({ tenant, run }: { tenant: string; run: Run }) {
   );
 }
 
-/** A step begins when the one before has ended; its time in the log is that of its end. */
-function rowsOf(run: Run, nowMs: number): readonly Shown[] {
-  const rows: Shown[] = [];
-  let startMs = run.workflowRunCreatedAt;
-  for (const { type, steps } of run.steps) {
-    let groupEndMs = startMs;
-    for (const step of steps) {
-      const endMs = type === "next" ? nowMs : (step.createdAt ?? startMs);
-      groupEndMs = Math.max(groupEndMs, endMs);
-      rows.push({
-        step,
-        isParallel: type === "parallel" || steps.length > 1,
-        startMs,
-        endMs: Math.max(startMs, endMs),
-      });
-    }
-    if (type !== "next") startMs = groupEndMs;
-  }
-  return rows;
-}
-
 function nameOf({ stepName, stepType }: Step): string {
   return stepName === undefined || stepName === "" ? (stepType ?? "the next step") : stepName;
 }
 
-function Detail({ tenant, step, isParallel }: { tenant: string; step: Step; isParallel: boolean }) {
-  const { messageId, createdAt, retries, sleepFor, sleepUntil, callUrl, callMethod, callResponseStatus } = step;
+interface DetailProps {
+  readonly tenant: string;
+  readonly step: Step;
+  readonly isParallel: boolean;
+  readonly endMs: number;
+}
+
+function Detail({ tenant, step, isParallel, endMs }: DetailProps) {
+  const { messageId, retries, sleepFor, sleepUntil, callUrl, callMethod, callResponseStatus } = step;
   return (
     <div class="step-detail">
       <Facts
         rows={[
-          ["Message", messageId],
+          ["Message", messageId && <a href={pagePath("messaging", tenant, "messages", messageId)}>{messageId}</a>],
           [
             "Ended",
-            createdAt !== undefined && step.state !== "STEP_PROGRESS" ? <Time at={createdAt} isExact /> : undefined,
+            step.state === "STEP_SUCCESS" || step.state === "STEP_FAILED" ? <Time at={endMs} isExact /> : undefined,
           ],
           ["In parallel", isParallel ? "yes" : undefined],
           ["Retries allowed", retries],
-          ["Sleeps for", sleepFor === undefined ? undefined : durationText(sleepFor * 1_000)],
+          ["Sleeps for", sleepFor === undefined ? undefined : durationText(durationMs(sleepFor))],
           ["Sleeps until", sleepUntil && <Time at={sleepUntil * 1_000} isExact />],
           ["Calls", callUrl && `${callMethod ?? ""} ${callUrl}`],
           ["Status of the answer", callResponseStatus],
@@ -102,15 +82,27 @@ function Detail({ tenant, step, isParallel }: { tenant: string; step: Step; isPa
           ],
           ["Waits for event", step.waitEventId],
           ["For at most", step.waitTimeoutDuration],
+          ["Next attempt", step.nextDeliveryTime && <Time at={step.nextDeliveryTime} isExact />],
           ["Timed out", step.waitTimeout === undefined ? undefined : step.waitTimeout ? "yes" : "no"],
         ]}
       />
       {step.callHeaders !== undefined && <Headers headers={step.callHeaders} of={`the call of step ${nameOf(step)}`} />}
-      {step.callBody !== undefined && step.callBody !== "" && (
-        <Code label="Body of the call" text={textOf(step.callBody)} />
+      <Text title="Body of the call" text={step.callBody} />
+      {step.callResponseHeaders !== undefined && (
+        <>
+          <p class="hint">Response</p>
+          <Headers headers={step.callResponseHeaders} of={`the response to the call of step ${nameOf(step)}`} />
+          <Text title="Body of the response" text={step.callResponseBody} />
+        </>
       )}
-      {step.out !== undefined && step.out !== null && step.out !== "" && (
-        <Code label={`Output of ${nameOf(step)}`} text={textOf(step.out)} />
+      <Text title="Body of the invoked run" text={step.invokedWorkflowRunBody} />
+      {/* The output of a call is its response again, with headers that are hidden above. */}
+      {step.callResponseHeaders === undefined && (
+        <Text
+          title={step.stepType === "Initial" ? "Input of the run" : "Output"}
+          text={step.out}
+          label={`Output of ${nameOf(step)}`}
+        />
       )}
       {step.errors !== undefined && step.errors.length > 0 && (
         <ul class="step-errors">
@@ -126,6 +118,13 @@ function Detail({ tenant, step, isParallel }: { tenant: string; step: Step; isPa
   );
 }
 
-function textOf(value: unknown): string {
-  return typeof value === "string" ? value : JSON.stringify(value);
+/** A value of a step; nothing if it has none. */
+function Text({ title, text, label = title }: { title: string; text: unknown; label?: string }) {
+  if (text === undefined || text === null || text === "") return null;
+  return (
+    <>
+      <p class="hint">{title}</p>
+      <Code label={label} text={typeof text === "string" ? text : JSON.stringify(text)} />
+    </>
+  );
 }

@@ -8,8 +8,8 @@
  */
 import { configurationFields } from "../../settings/config.ts";
 import type { Field, Nested } from "../../settings/fields.ts";
-import { fileValue } from "../../settings/file-value.ts";
 import type { Setting } from "../../settings/setting.ts";
+import { fileValue } from "../../settings/values.ts";
 import { defaultMeaning, settingGroups, wrap } from "../help/help-text.ts";
 
 /** The path of the schema below a folder in which the package is installed. */

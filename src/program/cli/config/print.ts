@@ -7,7 +7,7 @@ import type { SettingFacts, SettingValue } from "../../../edge/admin/settings.ts
 import { printable } from "../../../kernel/log.ts";
 import { type ListedTenant, type ListedUser, placeIn } from "../../settings/config.ts";
 import type { RunSettings } from "../../settings/run-settings.ts";
-import { shownSettings } from "./shown-settings.ts";
+import { shownSettings } from "../../settings/shown-settings.ts";
 
 interface ShownTenant {
   readonly name: string;

@@ -12,7 +12,7 @@ import type { PageProps } from "../../pages.ts";
 import { indexPage, namespaceText } from "../api.ts";
 import { NamespaceField } from "../namespace-field.tsx";
 import { type Plane, planeOf } from "./plane.ts";
-import { loadSample } from "./sample.ts";
+import { loadSample, type Sample } from "./sample.ts";
 import { openScatter, type Scatter } from "./scatter.ts";
 
 interface MapPoint {
@@ -24,7 +24,7 @@ interface MapPoint {
 interface VectorMap {
   readonly points: readonly MapPoint[];
   readonly shares: Plane["shares"];
-  readonly isPart: boolean;
+  readonly sample: Pick<Sample, "recordCount" | "runCount">;
 }
 
 const columns: readonly Column<MapPoint>[] = [
@@ -52,8 +52,8 @@ export default function MapPage({ params: { tenant = "" } }: PageProps) {
       {value === undefined && error === undefined && <Loading />}
       {value?.points.length === 0 && (
         <Empty>
-          {value.isPart
-            ? "The first records have no dense vector."
+          {value.sample.runCount > 0
+            ? "No record of the sample has a dense vector."
             : `${namespaceText(namespace)} has no dense vector.`}
         </Empty>
       )}
@@ -72,7 +72,7 @@ export default function MapPage({ params: { tenant = "" } }: PageProps) {
 }
 
 async function loadMap(index: string, namespace: string, signal: AbortSignal): Promise<VectorMap> {
-  const { records, vectors, isPart } = await loadSample(index, namespace, signal);
+  const { records, vectors, ...sample } = await loadSample(index, namespace, signal);
   const { points, shares } = await planeOf(vectors, async () => {
     await new Promise((resolve) => setTimeout(resolve));
     signal.throwIfAborted();
@@ -80,14 +80,18 @@ async function loadMap(index: string, namespace: string, signal: AbortSignal): P
   return {
     points: records.map(({ id }, at) => ({ id, x: points[at]?.[0] ?? 0, y: points[at]?.[1] ?? 0 })),
     shares,
-    isPart,
+    sample,
   };
 }
 
-function describe({ points, shares: [x, y], isPart }: VectorMap): string {
-  const count =
-    points.length === 1 ? "One vector" : `${isPart ? "The first" : "All"} ${countText(points.length)} vectors`;
-  return `${count}, by the two axes on which they differ most: ${percent(x)} and ${percent(y)} of their variance.`;
+function describe({ points: { length }, shares: [x, y], sample }: VectorMap): string {
+  return `${countOf(length, sample)}, by the two axes on which they differ most: ${percent(x)} and ${percent(y)} of their variance.`;
+}
+
+function countOf(count: number, { recordCount, runCount }: VectorMap["sample"]): string {
+  if (runCount > 0)
+    return `${countText(count)} of ${countText(recordCount)} records, in ${runCount} runs spread over the namespace`;
+  return count === 1 ? "One vector" : `All ${countText(count)} vectors`;
 }
 
 function percent(share: number): string {

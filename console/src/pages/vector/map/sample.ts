@@ -1,40 +1,47 @@
-/** The vectors that a map shows: the first ones of a namespace. */
-import { callIndex, type VectorRecord } from "../api.ts";
+/** The vectors that a map shows: all of a namespace, or a sample that is spread over it. */
+import { callIndex, infoOf, type VectorRecord } from "../api.ts";
+import { sampleMax, sampleRuns } from "./sample-runs.ts";
 
-/** Records of a map. */
-export const SAMPLE_MAX = 1_000;
-/** Numbers of a map: a long vector has 20 KB of JSON. */
-const NUMBERS_MAX = 500_000;
 const PAGE = 100;
 
 export interface Sample {
   readonly records: readonly VectorRecord[];
   readonly vectors: readonly (readonly number[])[];
-  /** There are more records. */
-  readonly isPart: boolean;
+  /** All records of the namespace. */
+  readonly recordCount: number;
+  /** The runs of the sample; 0: it has all records. */
+  readonly runCount: number;
 }
 
 /** Records without a dense vector are left out. */
 export async function loadSample(index: string, namespace: string, signal: AbortSignal): Promise<Sample> {
-  const records: VectorRecord[] = [];
-  const vectors: (readonly number[])[] = [];
-  let cursor = "0";
-  let count = 0;
-  let max = SAMPLE_MAX;
-  while (cursor !== "" && count < max) {
-    const page = await callIndex<{ nextCursor: string; vectors: readonly VectorRecord[] }>(index, "range", {
-      namespace,
-      json: { cursor, limit: Math.min(PAGE, max - count), includeVectors: true },
-      signal,
-    });
-    cursor = page.nextCursor;
-    count += page.vectors.length;
-    for (const record of page.vectors) {
-      if (record.vector === undefined) continue;
-      records.push(record);
-      vectors.push(record.vector);
-      max = Math.min(SAMPLE_MAX, Math.max(PAGE, Math.floor(NUMBERS_MAX / record.vector.length)));
-    }
+  const { namespaces, dimension } = await infoOf(index, signal);
+  const recordCount = namespaces[namespace]?.vectorCount ?? 0;
+  const page = (cursor: string, limit: number): Promise<RangePage> =>
+    callIndex(index, "range", { namespace, json: { cursor, limit, includeVectors: true }, signal });
+  // Records that are deleted meanwhile move a run back into the one before.
+  const byId = new Map<string, VectorRecord>();
+  const add = ({ vectors }: RangePage): void => {
+    for (const record of vectors) byId.set(record.id, record);
+  };
+  const isPart = recordCount > sampleMax(dimension);
+  const runs = isPart ? sampleRuns(recordCount, dimension) : [];
+  for (const { offset, count } of runs) add(await page(`${offset}`, count));
+  for (let cursor = isPart ? "" : "0"; cursor !== "" && byId.size < sampleMax(dimension); ) {
+    const next = await page(cursor, PAGE);
+    add(next);
+    cursor = next.nextCursor;
   }
-  return { records, vectors, isPart: cursor !== "" };
+  const records = [...byId.values()].filter(({ vector }) => vector !== undefined);
+  return {
+    records,
+    vectors: records.flatMap(({ vector }) => (vector === undefined ? [] : [vector])),
+    recordCount,
+    runCount: runs.length,
+  };
+}
+
+interface RangePage {
+  readonly nextCursor: string;
+  readonly vectors: readonly VectorRecord[];
 }

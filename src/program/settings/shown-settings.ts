@@ -4,11 +4,11 @@
  *
  * (1) A secret is never shown, only whether it is set.
  */
-import type { SettingFacts } from "../../../edge/admin/settings.ts";
-import { type FileValue, fileValue } from "../../settings/file-value.ts";
-import type { RunSettings } from "../../settings/run-settings.ts";
-import type { Setting } from "../../settings/setting.ts";
-import { type SettingName, settingList } from "../../settings/settings.ts";
+import type { SettingFacts } from "../../edge/admin/settings.ts";
+import type { RunSettings } from "./run-settings.ts";
+import type { Setting } from "./setting.ts";
+import { type SettingName, settingList } from "./settings.ts";
+import { type FileValue, fileValue } from "./values.ts";
 
 /** In the order of the table. */
 export function shownSettings(run: RunSettings): readonly SettingFacts[] {
