@@ -13,6 +13,7 @@ import { allowanceOf } from "../budget.ts";
 import { seedFrom } from "../harness/seed.ts";
 import { joinLine, startSession } from "../harness/store-harness.ts";
 import { besideRedis } from "./beside-redis.ts";
+import { isSame } from "./compare.ts";
 import { emptyServer } from "./empty-server.ts";
 import { families } from "./families.ts";
 import { type Command, drawProgram, type Family } from "./programs.ts";
@@ -97,7 +98,7 @@ async function compare(redis: RedisProcess, commands: readonly Command[], name: 
     const countsMisses = !isRefused && !/^sort/i.test(command[0] ?? "");
     const ourEvents = comparable(ours.ofCommands[index] ?? [], countsMisses);
     const theirEvents = comparable(theirs.ofCommands[index] ?? [], countsMisses);
-    if (areEqual(ourEvents, theirEvents)) continue;
+    if (isSame(ourEvents, theirEvents)) continue;
     const before = commands.slice(Math.max(0, index - 10), index).map(shown);
     assert.deepEqual(ourEvents, theirEvents, `${name}: events of ${shown(command)}\nbehind\n${before.join("\n")}`);
   }
@@ -121,11 +122,6 @@ const MISS = /^__keyevent@0__:keymiss |^__keyspace@0__:.* keymiss$/s;
 function comparable(events: readonly string[], countsMisses: boolean): readonly string[] {
   const misses = countsMisses ? events.filter((event) => MISS.test(event)).toSorted() : [];
   return [...misses, ...events.filter((event) => !MISS.test(event) && !CONSUMER.test(event))];
-}
-
-/** Before a text that explains a difference is made, which takes longer than all else. */
-function areEqual(some: readonly string[], others: readonly string[]): boolean {
-  return some.length === others.length && some.every((one, index) => one === others[index]);
 }
 
 /** The start of a line, enough to recognize it. */

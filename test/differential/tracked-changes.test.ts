@@ -77,8 +77,13 @@ function ourChanges(commands: readonly Command[], nowMs: number): readonly Chang
   subscriber.say("SUBSCRIBE", MARK);
   client.say("CLIENT", "TRACKING", "ON", "REDIRECT", `${subscriber.session.id}`);
   const observer = connect();
-  const stateOf = (key: Bytes): string =>
-    JSON.stringify([["DUMP"], ["JSON.GET"], ["PEXPIRETIME"]].map((words) => observer.say(...words, key)));
+  const stateOf = (key: Bytes): string => {
+    const [dump] = observer.say("DUMP", key);
+    if (dump === null) return "none";
+    // Only a document has an error instead of a dump.
+    const value = typeof dump === "string" ? dump : observer.say("JSON.GET", key);
+    return JSON.stringify([value, observer.say("PEXPIRETIME", key)]);
+  };
   let states = KEYS.map(stateOf);
   return commands.map((command) => {
     client.say(...READ_ALL);
