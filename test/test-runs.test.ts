@@ -8,7 +8,14 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { test } from "node:test";
 import { changedFiles } from "../tools/tests/passed-files.ts";
-import { clusterFiles, clusterProcesses, ownProcess, processesOf, singleOnly } from "../tools/tests/processes.ts";
+import {
+  clusterFiles,
+  clusterProcesses,
+  longest,
+  ownProcess,
+  processesOf,
+  singleOnly,
+} from "../tools/tests/processes.ts";
 import { rooms } from "../tools/tests/rooms.ts";
 import { differences, quiet, stateOfProcess } from "../tools/tests/shard.ts";
 import { sizes } from "../tools/tests/sizes.ts";
@@ -30,6 +37,14 @@ for (const isProof of [false, true]) {
     for (const file of Object.keys(ownProcess)) assert.ok(existsSync(file) && alone.has(file), file);
   });
 }
+
+test("the longest files of a proof start first, each in its own process", () => {
+  const first = processesOf([...(sizes["proof"]?.tests ?? [])], { isProof: true }).slice(0, longest.length);
+  assert.deepEqual(
+    first.map(({ files }) => files),
+    longest.map((file) => [file]),
+  );
+});
 
 test("npm test or npm run proof has each test file", () => {
   const files = new Set(["test", "proof"].flatMap((size) => globSync([...(sizes[size]?.tests ?? [])])));
@@ -92,6 +107,9 @@ const fixtures = {
   "remains.mjs": `import { test } from "node:test"; import { createServer } from "node:net";
     test("fails before it closes a server", async () => {
       await new Promise((resolve) => createServer().listen(0, "127.0.0.1", resolve)); throw new Error("open"); });`,
+  "throws.mjs": `import { test } from "node:test";
+    test("waits for a callback that throws", () => new Promise(() => {
+      setTimeout(() => { throw new Error("in no test"); }, 1); }));`,
   "ends.mjs": `import { test } from "node:test"; test("ends the process", () => process.exit(0));`,
 };
 
@@ -165,6 +183,13 @@ for (const [what, file] of [
     assert.ok(text.includes(`\n  ${file}\n  passes.mjs\n`), text);
   });
 }
+
+test("an error that no test catches ends the process of a file at once, and fails the run", () => {
+  const { text, status } = runShardOf("throws.mjs");
+  assert.equal(status, 1, text);
+  assert.match(text, /Error: in no test\n +at /);
+  assert.ok(text.includes("the process of shard ended while it ran throws.mjs; no result of:\n  throws.mjs\n"), text);
+});
 
 test("an open server and a listener of the process are differences until they are closed", async () => {
   const before = stateOfProcess();

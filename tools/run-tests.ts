@@ -46,7 +46,7 @@ if (size !== "proof") useTemporaryFolder();
 const tests = roomTests === undefined ? plan.tests : [...HOUSE, ...roomTests];
 const isProof = size === "proof";
 const processes = [...processesOf(tests, { isProof }), ...(isProof && room === undefined ? suitesOfCluster() : [])];
-const result = await runTests(processes, { concurrency: plan.concurrency, testMsMax: plan.testMsMax });
+const result = await runTests(processes, plan);
 const ms = performance.now() - startMs;
 process.stdout.write(fileTimes(result));
 if (isProof) process.stdout.write(proofTime(ms));

@@ -29,10 +29,10 @@ const TIME_TOLERANCE_MS = 20_000;
 export const exact: Comparison = ({ ours, theirs }) => isSame(ours, theirs);
 
 /** An array in any order. */
-export const asMultiset: Comparison = ({ ours, theirs }) => isSame(sorted(ours, 1), sorted(theirs, 1));
+export const asMultiset: Comparison = ({ ours, theirs }) => haveSameGroups(ours, theirs, 1);
 
 /** An array of pairs, flat, in any order: HGETALL. */
-export const asPairs: Comparison = ({ ours, theirs }) => isSame(sorted(ours, 2), sorted(theirs, 2));
+export const asPairs: Comparison = ({ ours, theirs }) => haveSameGroups(ours, theirs, 2);
 
 /** Seconds left, or the second of an expiry. */
 export const asSeconds: Comparison = (exchange) => isNear(exchange, 1_000);
@@ -111,6 +111,26 @@ export function isSame(one: RawReply, other: RawReply): boolean {
   if (one.kind === "simple") return other.kind === "simple" && one.text === other.text;
   if (one.kind === "error") return other.kind === "error" && one.error.text === other.error.text;
   return true;
+}
+
+/** Whether arrays have the same groups of items, in any order; whether other values are the same. */
+function haveSameGroups(ours: RawReply, theirs: RawReply, groupLength: number): boolean {
+  // Most have the same order.
+  if (isSame(ours, theirs)) return true;
+  const [some, others] = [textsOf(ours, groupLength), textsOf(theirs, groupLength)];
+  if (some === undefined || others === undefined) return isSame(sorted(ours, groupLength), sorted(theirs, groupLength));
+  return some.length === others.length && some.every((text, index) => text === others[index]);
+}
+
+/** A text for each group of strings, which no other group has, in order; undefined if an item is not a string. */
+function textsOf(reply: RawReply, groupLength: number): readonly string[] | undefined {
+  if (!isList(reply) || reply.length % groupLength > 0) return undefined;
+  if (!reply.every((item) => typeof item === "string")) return undefined;
+  if (groupLength === 1) return reply.toSorted();
+  const texts: string[] = [];
+  for (let i = 0; i < reply.length; i += groupLength)
+    texts.push(reply.slice(i, i + groupLength).reduce((text, item) => `${text}${item.length}:${item}`, ""));
+  return texts.sort();
 }
 
 /** The items of an array in groups of a given size, sorted as text; any other value unchanged. */

@@ -127,11 +127,13 @@ export async function runSteps(options: StepsOptions): Promise<Failure | undefin
     }
   }
   const lastStep = steps.length - 1;
-  for (const [name, rebuilt] of [
+  const others = [
     ["the journal", engine.replayed()],
     ["a snapshot", engine.restored()],
-  ] as const) {
-    const text = compareStates(engine, rebuilt) ?? rebuilt.memoryFault();
+  ] as const;
+  const served = engine.readState({ own: true });
+  for (const [name, rebuilt] of others) {
+    const text = compareStates(served, rebuilt) ?? rebuilt.memoryFault();
     if (text !== undefined) return { step: lastStep, text: `${name} rebuilds another state: ${text}` };
   }
   return undefined;
@@ -201,8 +203,7 @@ function judgeTransaction(transaction: {
   return undefined;
 }
 
-function compareStates(live: Engine, rebuilt: Engine): string | undefined {
-  const ours = live.readState({ own: true });
+function compareStates(ours: readonly Answered[], rebuilt: Engine): string | undefined {
   const theirs = rebuilt.readState({ own: true });
   for (const [index, { command, ours: reply, comparison }] of ours.entries()) {
     const other = theirs[index];

@@ -53,11 +53,11 @@ test("our reader of HTTP sees the requests that Node's sees, however a stream is
 
 /** How the readings of a stream ended, or why they differ. Throws if no difference of the list says so. */
 async function outcomesOf(bytes: Buffer, ours: Reading, oursCut: Reading, theirs: Reading): Promise<readonly string[]> {
-  const label = `seed ${seed}: ${JSON.stringify(bytes.latin1Slice())}`;
-  if (!isSame(ours, oursCut)) assert.deepEqual(seen(oursCut), seen(ours), `cut ${label}`);
+  const label = (): string => `seed ${seed}: ${JSON.stringify(bytes.latin1Slice())}`;
+  if (!isSame(ours, oursCut)) assert.deepEqual(seen(oursCut), seen(ours), `cut ${label()}`);
   if (isSame(ours, theirs)) return [`same, ${ours.end}`];
   const reasons = await reasonsOf(bytes, ours, theirs);
-  if (reasons === undefined) assert.deepEqual(seen(ours), seen(theirs), label);
+  if (reasons === undefined) assert.deepEqual(seen(ours), seen(theirs), label());
   return reasons ?? [];
 }
 

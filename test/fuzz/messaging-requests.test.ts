@@ -7,6 +7,7 @@
  */
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { isDeepStrictEqual } from "node:util";
 import type { HeadMemo } from "../../src/edge/handler.ts";
 import { systemClock } from "../../src/kernel/clock.ts";
 import { type Random, seededRandom } from "../../src/kernel/random.ts";
@@ -115,18 +116,23 @@ test("C-10, C-11, C-12: for any request, also a repeated one, the engine gets on
   });
   while (count < countMax && systemClock.monotonicMs() < endMs) {
     const sent = draw(random);
-    const where = `SEED=${seed} ${JSON.stringify(sent)}`;
-    const reply = await edge.send(sent.line, sent).catch((fault: unknown) => assert.fail(`${where}: ${String(fault)}`));
-    assert.ok(statuses.includes(reply.status), `${where}: ${reply.status}`);
-    if (reply.status >= 400) assert.deepEqual(Object.keys(reply.json as object), ["error"], where);
-    assert.ok(!reply.text.includes(EDGE_TOKEN), where);
+    const where = (): string => `SEED=${seed} ${JSON.stringify(sent)}`;
+    const reply = await edge
+      .send(sent.line, sent)
+      .catch((fault: unknown) => assert.fail(`${where()}: ${String(fault)}`));
+    if (!statuses.includes(reply.status)) assert.fail(`${where()}: ${reply.status}`);
+    if (reply.status >= 400 && Object.keys(reply.json as object).join() !== "error")
+      assert.deepEqual(Object.keys(reply.json as object), ["error"], where());
+    if (reply.text.includes(EDGE_TOKEN)) assert.fail(where());
     const calls = acceptedIn(edge.calls);
     edge.calls.length = 0;
     const memo: HeadMemo = { learnt: undefined };
     for (let times = 0; times < 3; times += 1) {
       const repeated = await edge.send(sent.line, { ...sent, memo });
-      assert.deepEqual([repeated.status, repeated.text], [reply.status, reply.text], where);
-      assert.deepEqual(acceptedIn(edge.calls), calls, where);
+      if (repeated.status !== reply.status || repeated.text !== reply.text)
+        assert.deepEqual([repeated.status, repeated.text], [reply.status, reply.text], where());
+      const repeatedCalls = acceptedIn(edge.calls);
+      if (!isDeepStrictEqual(repeatedCalls, calls)) assert.deepEqual(repeatedCalls, calls, where());
       edge.calls.length = 0;
     }
     count += 1;

@@ -5,7 +5,8 @@
  *     proof some suites again for each setting of a cluster.
  * (2) The processes that may take long start first. The shards start last, in
  *     the order of their groups: those at the end are short, so that no
- *     processor is idle then.
+ *     processor is idle then. A proof has lanes beside the others for processes
+ *     that mostly wait (`run.ts`).
  */
 import { globSync } from "node:fs";
 import { matchesGlob } from "node:path";
@@ -27,6 +28,8 @@ interface Group {
   readonly filesMax: number;
   /** The same in a proof, where a random suite takes minutes. Absent: as in the other sizes. */
   readonly proofFilesMax?: number;
+  /** Its tests wait for leases and for programs, and use a processor for a small part of their time. */
+  readonly mostlyWaits?: true;
 }
 
 /** The processes of a proof differ from those of the other sizes. */
@@ -37,12 +40,12 @@ export interface ProcessOptions {
 /** In the order in which their processes start. */
 const groups: readonly Group[] = [
   // Tests of the whole program start programs. Those that start nodes of clusters wait for them longest.
-  { name: "nodes", files: "test/program/cluster/**", filesMax: 2 },
+  { name: "nodes", files: "test/program/cluster/**", filesMax: 2, proofFilesMax: 1, mostlyWaits: true },
   { name: "starts", files: "test/program/start-and-stop.test.ts", filesMax: 1 },
   { name: "program", files: "test/program/**", filesMax: 6 },
   // Each file starts a browser.
   { name: "console", files: "test/console/**", filesMax: 3 },
-  // The longest of the proof: started last, one of them would leave a processor idle for minutes.
+  // Started last, one of them would leave a processor idle for long.
   {
     name: "longest",
     files: "test/{differential/{collections,byte-strings},fuzz/vector-metadata,simulation/soak/soak}.test.ts",
@@ -50,8 +53,8 @@ const groups: readonly Group[] = [
     proofFilesMax: 1,
   },
   // Only in a proof: its servers alone start in ten seconds. It mostly waits.
-  { name: "failovers", files: "test/failover/**", filesMax: 1 },
-  { name: "object-stores", files: "test/object-stores/**", filesMax: 1 },
+  { name: "failovers", files: "test/failover/**", filesMax: 1, mostlyWaits: true },
+  { name: "object-stores", files: "test/object-stores/**", filesMax: 1, mostlyWaits: true },
   // Random suites and kills take the time of their budget, in a proof for minutes and with much memory.
   { name: "kills", files: "test/simulation/kill/**", filesMax: 3, proofFilesMax: 1 },
   { name: "planted", files: "test/simulation/planted/**", filesMax: 1 },
@@ -79,6 +82,35 @@ const groups: readonly Group[] = [
   { name: "kernel", files: "src/kernel/**", filesMax: 35 },
 ];
 
+/**
+ * The files of a proof that take minutes, the longest first. Each of them has its own process. In a proof they start in this order,
+ * before all others.
+ */
+export const longest: readonly string[] = [
+  "test/failover/failovers.test.ts",
+  "test/differential/collections.test.ts",
+  "test/differential/byte-strings.test.ts",
+  "test/simulation/planted/planted-bugs.test.ts",
+  "test/program/cluster/moving-tenants.test.ts",
+  "test/simulation/kill/vector/kill-rounds.test.ts",
+  "test/simulation/vector/thread-searches.test.ts",
+  "test/simulation/vector/graph-parts.test.ts",
+  "test/simulation/soak/soak.test.ts",
+  "test/simulation/kill/store/kill-rounds.test.ts",
+  "test/simulation/kill/copy/copy-kill-rounds.test.ts",
+  "test/simulation/cluster/nodes/nodes.test.ts",
+  "test/differential/tracked-changes.test.ts",
+  "test/simulation/vector/large-programs.test.ts",
+  "test/fuzz/http-requests.test.ts",
+  "test/fuzz/messaging-requests.test.ts",
+  "test/simulation/vector/programs.test.ts",
+  "test/fuzz/vector-metadata.test.ts",
+  "test/fuzz/http-through-nginx.test.ts",
+  "test/differential/maxmemory.test.ts",
+  "test/simulation/workflow/workflows.test.ts",
+  "test/differential/keyspace-events.test.ts",
+];
+
 /** One process of a run. */
 export interface TestProcess {
   /** `store-2`, or the path of its only file. */
@@ -87,6 +119,7 @@ export interface TestProcess {
   readonly files: readonly string[];
   /** The server that the suites test; absent: a single one. */
   readonly setting?: SuiteSettingName;
+  readonly mostlyWaits?: true;
 }
 
 interface ClusterSuite extends Pick<Group, "name" | "files" | "filesMax"> {
@@ -169,10 +202,17 @@ export function processesOf(patterns: readonly string[], { isProof }: ProcessOpt
     const filesMax = isProof ? (group.proofFilesMax ?? group.filesMax) : group.filesMax;
     const hasOwnProcess = (file: string): boolean => filesMax === 1 || Object.hasOwn(ownProcess, file);
     const [own = [], shared = []] = split(ofGroup.get(group) ?? [], hasOwnProcess);
-    alone.push(...own.map((file) => ({ name: file, files: [file] })));
-    shards.push(...shardsOf({ name: group.name, filesMax }, shared));
+    const how = group.mostlyWaits === true ? { mostlyWaits: group.mostlyWaits } : {};
+    alone.push(...own.map((file) => ({ name: file, files: [file], ...how })));
+    shards.push(...shardsOf({ name: group.name, filesMax }, shared).map((one) => ({ ...one, ...how })));
   }
+  if (isProof) alone.sort((one, other) => rankOf(one) - rankOf(other));
   return [...alone, ...shards];
+}
+
+function rankOf({ name }: TestProcess): number {
+  const rank = longest.indexOf(name);
+  return rank < 0 ? longest.length : rank;
 }
 
 function groupOf(file: string): Group {

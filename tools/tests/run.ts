@@ -1,21 +1,24 @@
 /**
- * Runs test processes, prints their tests as they come, and judges the run: a
- * failed test, a process that ends with a failure, or a file of a shard that
- * did not come to its end fails it.
+ * Runs test processes, prints the tests of each when it has ended, and judges the
+ * run: a failed test, a process that ends with a failure, or a file of a shard
+ * that did not come to its end fails it.
  */
 import { once } from "node:events";
 import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { run } from "node:test";
-import { spec } from "node:test/reporters";
+import { spec, type TestEvent } from "node:test/reporters";
 import { nameOf, type TestProcess } from "./processes.ts";
 
 const SHARD = new URL("./shard.ts", import.meta.url).href;
+const HOOK = new URL("./test-hook.ts", import.meta.url).href;
 
 export interface RunOptions {
   /** Processes at a time. */
   readonly concurrency: number;
+  /** Processes at a time beside those, of those that mostly wait. Absent: none. */
+  readonly waitingCount?: number;
   /** A single test that takes longer fails. */
   readonly testMsMax: number;
   /** How long a process may take to close what its tests have opened. Absent: the default of `shard.ts`. */
@@ -36,29 +39,108 @@ export async function runTests(processes: readonly TestProcess[], options: RunOp
   process.once("exit", () => rmSync(folder, { recursive: true, force: true }));
   for (const signal of ["SIGINT", "SIGTERM"] as const) process.once(signal, () => process.exit(1));
 
-  const { concurrency, testMsMax, closingMsMax } = options;
-  const byEntry = new Map(processes.map((one) => [entryOf(one, { folder, closingMsMax }), one]));
-  const events = run({ files: [...byEntry.keys()], concurrency, timeout: testMsMax });
-  const report = new spec();
-  report.pipe(process.stdout);
-  const fileMs = new Map<string, number>();
-  const shardMs = new Map<string, number>();
-  let isPassed = true;
-  for await (const event of events) {
-    if (!report.write(event)) await once(report, "drain");
-    const { type, data } = event;
-    if (type === "test:fail" && data.todo === undefined) isPassed = false;
-    // An outermost suite is a file.
-    if ((type === "test:pass" || type === "test:fail") && data.nesting === 0 && data.details.type === "suite")
-      fileMs.set(data.name, data.details.duration_ms);
-    const one = type === "test:summary" && data.file !== undefined ? byEntry.get(data.file) : undefined;
-    if (one !== undefined && one.files.length > 1) shardMs.set(one.name, data.duration_ms);
-  }
-  report.end();
-  await once(report, "end");
+  const { concurrency, waitingCount = 0, testMsMax, closingMsMax } = options;
+  const report = new Report();
+  const next = queueOf(processes, { sortsOut: waitingCount > 0 });
+  const lane = async (isForWaiting: boolean): Promise<void> => {
+    for (let one = next(isForWaiting); one !== undefined; one = next(isForWaiting)) {
+      const events: TestEvent[] = [];
+      const files = [entryOf(one, { folder, closingMsMax })];
+      for await (const event of run({ files, timeout: testMsMax })) events.push(event);
+      await report.add(one, events);
+    }
+  };
+  const lanes = Array.from({ length: concurrency + waitingCount }, (_, index) => lane(index >= concurrency));
+  await Promise.all(lanes);
+  await report.end();
+  const { isPassed, fileMs, shardMs } = report;
   const missing = processes.filter((one) => one.files.some((file) => !fileMs.has(nameOf(file, one))));
   for (const one of missing) console.error(describeMissing(one, fileMs, folder));
   return { isPassed: isPassed && missing.length === 0, fileMs, shardMs };
+}
+
+/**
+ * Returns the next process for a lane. If the lanes sort them out, some take only those that mostly wait, and the others take
+ * these last.
+ */
+function queueOf(
+  processes: readonly TestProcess[],
+  { sortsOut }: { readonly sortsOut: boolean },
+): (isForWaiting: boolean) => TestProcess | undefined {
+  if (!sortsOut) {
+    const left = [...processes];
+    return () => left.shift();
+  }
+  const waiting = processes.filter((one) => one.mostlyWaits);
+  const others = processes.filter((one) => !one.mostlyWaits);
+  return (isForWaiting) => (isForWaiting ? waiting.shift() : (others.shift() ?? waiting.shift()));
+}
+
+/** The counts of a run of `node:test`, and their names in its report. */
+const COUNTED = [
+  ["tests", "tests"],
+  ["suites", "suites"],
+  ["passed", "pass"],
+  ["failed", "fail"],
+  ["cancelled", "cancelled"],
+  ["skipped", "skipped"],
+  ["todo", "todo"],
+] as const;
+
+/** The printed report, in which the tests of a process are together, and what it says about the run. */
+class Report implements RunResult {
+  readonly fileMs = new Map<string, number>();
+  readonly shardMs = new Map<string, number>();
+  isPassed = true;
+  readonly #printed = new spec();
+  readonly #counts = new Map<string, number>();
+  #printing: Promise<void> = Promise.resolve();
+
+  constructor() {
+    this.#printed.pipe(process.stdout);
+  }
+
+  /** All events of a process that has ended. Resolves when they are printed. */
+  add(one: TestProcess, events: readonly TestEvent[]): Promise<void> {
+    for (const event of events) this.#note(one, event);
+    this.#printing = this.#printing.then(() => this.#print(events.filter((event) => !isOfRun(event))));
+    return this.#printing;
+  }
+
+  /** Prints the sums of all processes. */
+  async end(): Promise<void> {
+    const sums = COUNTED.map(([count, name]): TestEvent => {
+      const message = `${name} ${this.#counts.get(count) ?? 0}`;
+      return { type: "test:diagnostic", data: { nesting: 0, message, level: "info" } };
+    });
+    await this.#print(sums);
+    this.#printed.end();
+    await once(this.#printed, "end");
+  }
+
+  #note(one: TestProcess, { type, data }: TestEvent): void {
+    if (type === "test:fail" && data.todo === undefined) this.isPassed = false;
+    // An outermost suite is a file.
+    if ((type === "test:pass" || type === "test:fail") && data.nesting === 0 && data.details.type === "suite")
+      this.fileMs.set(data.name, data.details.duration_ms);
+    if (type !== "test:summary") return;
+    if (data.file !== undefined) {
+      if (one.files.length > 1) this.shardMs.set(one.name, data.duration_ms);
+      return;
+    }
+    for (const [count, sum] of Object.entries(data.counts))
+      this.#counts.set(count, (this.#counts.get(count) ?? 0) + sum);
+  }
+
+  async #print(events: readonly TestEvent[]): Promise<void> {
+    for (const event of events) if (!this.#printed.write(event)) await once(this.#printed, "drain");
+  }
+}
+
+/** Whether an event is about the run of one process as a whole: the report has sums of these. */
+function isOfRun({ type, data }: TestEvent): boolean {
+  if (type === "test:summary") return data.file === undefined;
+  return (type === "test:diagnostic" || type === "test:plan") && data.nesting === 0 && !("entryFile" in data);
 }
 
 /** The path of the module that a process runs, which names its files. */
@@ -69,7 +151,12 @@ function entryOf(
   const entry = join(folder, `${fileNameOf(name)}.mjs`);
   const options = { runningPath: runningPath(name, folder), closingMsMax, setting };
   const words = [files, options].map((value) => JSON.stringify(value));
-  writeFileSync(entry, `import { runShard } from ${JSON.stringify(SHARD)};\nawait runShard(${words.join(", ")});\n`);
+  const lines = [
+    `import ${JSON.stringify(HOOK)};`,
+    `const { runShard } = await import(${JSON.stringify(SHARD)});`,
+    `await runShard(${words.join(", ")});`,
+  ];
+  writeFileSync(entry, lines.join("\n"));
   return entry;
 }
 

@@ -22,6 +22,7 @@ import { SUITE_VARIABLE, type SuiteSettingName } from "../../test/harness/cluste
 import { running } from "../../test/harness/seed.ts";
 import { nameOf, type TestProcess } from "./processes.ts";
 import { useTemporaryFolder } from "./temporary-folder.ts";
+import { endTestHook } from "./test-hook.ts";
 
 /** The default of `closingMsMax`. */
 const CLOSING_MS_MAX = 5_000;
@@ -49,6 +50,7 @@ export async function runShard(
     const before = stateOfProcess();
     await describe(nameOf(path, setting === undefined ? {} : { setting }), async () => {
       await import(pathToFileURL(path).href);
+      if (paths.length === 1) endTestHook();
     });
     if (paths.length === 1) break;
     await test(`${path} leaves the process as it found it`, async () => {
