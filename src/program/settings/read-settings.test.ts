@@ -76,6 +76,21 @@ test("a switch with a value is refused: --replace=off would otherwise replace", 
   ]);
 });
 
+test("an empty operand or path is refused: it would be the current directory", () => {
+  const readWords = (...words: string[]) =>
+    readSettings({ arguments: words, environment: {}, readFile: () => "{}" }) as { problems?: readonly string[] };
+  assert.deepEqual(readWords("restore", "b.tar", "").problems, [
+    "[<directory>] is empty: larder restore <backup> [<directory>]",
+  ]);
+  assert.deepEqual(readWords("db", "remove", "").problems, ["<name> is empty: larder db remove <name>"]);
+  assert.deepEqual(readWords("serve", "--data-dir", "").problems, ["--data-dir: a path cannot be empty"]);
+});
+
+test("a flag of many other commands is refused without the list of them", () => {
+  assert.deepEqual(problems({ words: "version --json" }), ["larder version has no --json, which other commands have"]);
+  assert.deepEqual(problems({ words: "serve --at 5" }), ["--at belongs to larder restore"]);
+});
+
 test("H.ports: serve without arguments has the defaults", () => {
   const { settings, command } = run({});
   assert.equal(command, "serve");

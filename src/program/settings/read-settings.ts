@@ -102,6 +102,9 @@ function checkOperands(command: CommandRow, operands: readonly string[]): readon
   const extra = operands.slice(command.operands.length);
   if (extra.length > 0)
     return extra.map((word) => `Unknown argument ${JSON.stringify(word)}: pass settings as --name value`);
+  // An empty path would be the current directory, and an empty variable of a shell is the usual reason.
+  const empty = command.operands.find((_, index) => operands[index] === "");
+  if (empty !== undefined) return [`${empty} is empty: ${commandForm(command)}`];
   const missing = command.operands[operands.length];
   if (missing === undefined || missing.startsWith("[")) return [];
   return [`${missing} is missing: ${commandForm(command)}`];
@@ -221,11 +224,15 @@ function readFlags(
 
 function unknownFlag(flag: string, command: CommandRow): string {
   const owners = commandRows.filter((row) => row.options.some((option) => option.flag === flag));
+  if (owners.length > OWNERS_NAMED_MAX) return `larder ${command.words} has no ${flag}, which other commands have`;
   if (owners.length > 0) return `${flag} belongs to ${owners.map(({ words }) => `larder ${words}`).join(" and ")}`;
   const own = command.options.map((option) => option.flag);
   const known = [...own, ...settingList.map(([, row]) => row.flag)].filter((each) => each !== undefined);
   return `Unknown flag ${flag}${suggestionFor(flag, known) || SETTINGS_REMEDY}`;
 }
+
+/** A longer list of commands helps nobody. */
+const OWNERS_NAMED_MAX = 4;
 
 const SETTINGS_REMEDY = ": larder help settings lists the settings";
 
