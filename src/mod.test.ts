@@ -48,6 +48,10 @@ test("clock.advance moves the engines' time: what expires on the way is gone", a
   await larder.clock.advance(2_000);
   assert.equal(await command(larder, "EXISTS", "hour", "day"), 1);
   assert.equal(await command(larder, "DBSIZE"), 1);
+
+  await assert.rejects(larder.clock.advance(1e16), {
+    message: "advance(10000000000000000): no date is as late as that",
+  });
 });
 
 test("reset empties everything; two servers in one process share nothing", async () => {

@@ -87,6 +87,9 @@ export interface Larder extends Tenancy {
 /** A start that was refused because of its options or of the machine: the message says what to change. */
 export { StartRefusal };
 
+/** The last moment that a Date can have, in the year 275760. */
+const DATE_MS_MAX = 8.64e15;
+
 /** Names the options in a refusal, as a file is named there. */
 const OPTIONS = "start()";
 
@@ -142,6 +145,8 @@ function larderOf(
         if (!Number.isFinite(ms) || ms < 0) {
           throw new StartRefusal(`advance(${ms}): time moves forward by a number of milliseconds`);
         }
+        // No answer, log or schedule could show such a time.
+        if (clock.nowMs() + ms > DATE_MS_MAX) throw new StartRefusal(`advance(${ms}): no date is as late as that`);
         await clock.advance(ms);
       },
       now: () => clock.nowMs(),

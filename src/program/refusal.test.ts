@@ -5,7 +5,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { test } from "node:test";
 import { lockDataDirectory } from "../persistence/data-directory-lock.ts";
-import { directoryRefusal, listenRefusal, StartRefusal } from "./refusal.ts";
+import { commandRefusal, directoryRefusal, listenRefusal, StartRefusal } from "./refusal.ts";
 
 function systemError(code: string): Error {
   return Object.assign(new Error(code), { code });
@@ -48,6 +48,32 @@ for (const [code, sentence] of ports) {
   });
 }
 
+const owner = "run this as its owner, or choose another with --data-dir";
+const commandFaults: readonly (readonly [code: string, path: string, sentence: string | undefined])[] = [
+  ["EACCES", "/data", `No permission to use the data directory /data: ${owner}`],
+  ["EACCES", "/data/tokens.json", `No permission to use /data/tokens.json in the data directory: ${owner}`],
+  ["ENOTDIR", "/data/format", "The data directory /data is not a directory: choose another with --data-dir"],
+  ["EACCES", "/database/x", undefined],
+  ["ENOENT", "/data/format", undefined],
+];
+
+for (const [code, path, sentence] of commandFaults) {
+  test(`a command and ${code} of ${path}: ${sentence ?? "the error itself"}`, () => {
+    const fault = Object.assign(systemError(code), { path });
+    const refusal = commandRefusal(fault, "/data", "--data-dir");
+    assert.equal(refusal instanceof StartRefusal ? refusal.message : undefined, sentence);
+    if (sentence === undefined) assert.equal(refusal, fault);
+  });
+}
+
+test("a file of the data directory that may not be read is named", () => {
+  const fault = Object.assign(systemError("EACCES"), { path: "/data/store/0000000001.journal" });
+  assert.equal(
+    String(directoryRefusal(fault, "/data", "--data-dir")),
+    "StartRefusal: No permission to use /data/store/0000000001.journal in the data directory: change its owner, or choose another with --data-dir",
+  );
+});
+
 test("leaves other errors unchanged", () => {
   const fault = systemError("EOTHER");
   assert.equal(directoryRefusal(fault, "/data", "--data-dir"), fault);
@@ -74,5 +100,11 @@ test("refuses an invalid lock file, and a directory in which no lock file can be
   assert.equal(
     refuse(join(directory, "none")),
     `StartRefusal: No permission to use the data directory ${join(directory, "none")}: change its owner, or choose another with --data-dir`,
+  );
+  assert.throws(
+    () => lockDataDirectory(join(directory, "none")),
+    (fault) =>
+      String(commandRefusal(fault, "/data", "--data-dir")) ===
+      `StartRefusal: No permission to use the data directory /data: ${owner}`,
   );
 });

@@ -55,6 +55,11 @@ export function listenRefusal(fault: unknown, { host, port, portPlace, hostPlace
   }
 }
 
+/** The file or directory of a system error. */
+function pathOf(fault: unknown): string | undefined {
+  return fault instanceof Error && "path" in fault && typeof fault.path === "string" ? fault.path : undefined;
+}
+
 /** Errors of persistence about a directory, for the operator. */
 const dataFaults = [DamagedData, DirectoryInUse, ForeignDirectory, MissingData, NewerFormat, WrongFile];
 
@@ -67,7 +72,7 @@ export function directoryRefusal(fault: unknown, directory: string, place: strin
   switch (lockFaultOf(fault) ?? codeOf(fault)) {
     case "EACCES":
     case "EPERM":
-      return new StartRefusal(`No permission to use the data directory ${directory}: change its owner, or ${remedy}`);
+      return new StartRefusal(`No permission to use ${placeOf(fault, directory)}: change its owner, or ${remedy}`);
     case "EROFS":
       return new StartRefusal(`The data directory ${directory} is on a read-only file system: ${remedy}`);
     case "ENOTDIR":
@@ -87,6 +92,35 @@ export function directoryRefusal(fault: unknown, directory: string, place: strin
     default:
       return fault;
   }
+}
+
+/** What failed: the data directory, or the file in it that the error names. */
+function placeOf(fault: unknown, directory: string): string {
+  const path = pathOf(fault);
+  return path?.startsWith(`${directory}/`) === true
+    ? `${path} in the data directory`
+    : `the data directory ${directory}`;
+}
+
+/** Failures of a command that only reads the data directory, and whose reason says all. */
+const readFaults: ReadonlySet<string> = new Set(["EACCES", "EPERM", "ENOTDIR", "EIO", "damaged lock"]);
+
+/**
+ * An error of a command about the data directory, its lock or a file in it as a refusal for the operator; any other error
+ * itself. The usual reason is another user than that of the server.
+ */
+export function commandRefusal(fault: unknown, directory: string, place: string): unknown {
+  const path = pathOf(fault);
+  const lockFault = lockFaultOf(fault);
+  const isInside = path === directory || path?.startsWith(`${directory}/`) === true;
+  const code = lockFault ?? (isInside ? codeOf(fault) : undefined);
+  if (code === undefined || !readFaults.has(code)) return fault;
+  if (code !== "EACCES" && code !== "EPERM") return directoryRefusal(fault, directory, place);
+  return new StartRefusal(
+    `No permission to use ${placeOf(fault, directory)}: run this as its owner, or choose another with ${place}`,
+    1,
+    { cause: fault },
+  );
 }
 
 /** SQLite's result codes for the lock file (sqlite.org/rescode.html), as the corresponding system errors. */

@@ -1,5 +1,8 @@
 /** The server alone, with areas that only record their calls. */
 import assert from "node:assert/strict";
+import { mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { type TestContext, test } from "node:test";
 import { systemClock } from "../kernel/clock.ts";
 import type { Log } from "../kernel/log.ts";
@@ -19,17 +22,24 @@ interface Setup {
   crashCount(): number;
 }
 
-function setUp(context: TestContext, { refusesPort }: { refusesPort?: AreaName } = {}): Setup {
+interface Given {
+  readonly refusesPort?: AreaName;
+  readonly dataDirectory?: string;
+  readonly log?: Log;
+}
+
+function setUp(context: TestContext, { refusesPort, dataDirectory, log = silentLog }: Given = {}): Setup {
   const steps: string[] = [];
   const { promise: crashed, resolve } = Promise.withResolvers<void>();
   let crashCount = 0;
-  const words = ["dev", "--threads", "per-area", "--admin-port", "0"];
+  const place = dataDirectory === undefined ? ["dev"] : ["serve", "--data-dir", dataDirectory];
+  const words = [...place, "--threads", "per-area", "--admin-port", "0"];
   const reading = readSettings({ arguments: words, environment: {}, readFile: () => "" });
   assert.ok(reading.kind === "run");
   const server = new Server({
     run: reading.run,
     version: "0.0.0",
-    log: silentLog,
+    log,
     logFormat: "text",
     clock: systemClock,
     onCrash: () => {
@@ -122,6 +132,24 @@ test("a port in use ends the start before any area opens", async (context) => {
   await assert.rejects(server.open(), StartRefusal);
   await server.close(0);
   assert.deepEqual(steps, [...allOf("make"), ...allOf("bind"), ...allOf("close in 0 ms")]);
+});
+
+test("a start that was refused has shown no token: the next one prints them, and misses no file", async (context) => {
+  const dataDirectory = mkdtempSync(join(tmpdir(), "larder-server-"));
+  context.after(() => rmSync(dataDirectory, { recursive: true }));
+  const refused = setUp(context, { refusesPort: "vector", dataDirectory });
+  await assert.rejects(refused.server.open(), /the port is in use/);
+  await refused.server.close(0);
+  const generated = readFileSync(join(dataDirectory, "tokens.json"), "utf8");
+
+  const warnings: string[] = [];
+  const log: Log = { ...silentLog, warn: (event) => void warnings.push(event), with: () => log };
+  const { server } = setUp(context, { dataDirectory, log });
+  await server.open();
+
+  assert.equal(server.directory.isFirstStart, true);
+  assert.ok(generated.includes(server.tenants.adminToken.value));
+  assert.deepEqual(warnings, []);
 });
 
 test("when an area crashes, the others get a second to close, and the owner is notified once", async (context) => {

@@ -79,7 +79,7 @@ export async function check(run: RunSettings, print: (line: string) => void): Pr
     const copy = await attempt(() => checkCopyStore(replicate));
     if (copy !== undefined) print(`copy ${copy}: ok`);
   }
-  for (const problem of problems) print(`problem: ${problem}`);
+  for (const problem of new Set(problems)) print(`problem: ${problem}`);
   return problems.length === 0 ? 0 : 1;
 }
 

@@ -1,7 +1,8 @@
 /** `larder …`: runs the command that the arguments name. The exit code is 0, 1 (the machine) or 2 (the settings). */
 import { readFileSync } from "node:fs";
+import { resolve } from "node:path";
 import { readVersion } from "../facts.ts";
-import { StartRefusal } from "../refusal.ts";
+import { commandRefusal, StartRefusal } from "../refusal.ts";
 import { readSettings } from "../settings/read-settings.ts";
 import { commandRows } from "./commands.ts";
 
@@ -55,9 +56,13 @@ export async function runCommandLine(words: readonly string[]): Promise<void> {
         const exitCode = await command.run({ ...call, commands: commandRows, version: readVersion(), print });
         if (exitCode !== undefined) process.exitCode = exitCode;
       } catch (fault) {
-        if (!(fault instanceof StartRefusal)) throw fault;
-        for (const sentence of fault.message.split("\n")) process.stderr.write(`larder: ${sentence}\n`);
-        process.exitCode = fault.exitCode;
+        const { settings, origins } = call.run;
+        const directory = resolve(settings.dataDirectory ?? "");
+        const refusal =
+          fault instanceof StartRefusal ? fault : commandRefusal(fault, directory, origins.dataDirectory.place);
+        if (!(refusal instanceof StartRefusal)) throw fault;
+        for (const sentence of refusal.message.split("\n")) process.stderr.write(`larder: ${sentence}\n`);
+        process.exitCode = refusal.exitCode;
       }
       return;
     }

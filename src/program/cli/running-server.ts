@@ -16,7 +16,7 @@ import {
 } from "../directory/data-directory.ts";
 import { lockDirectory } from "../directory/directory-lock.ts";
 import { addressOf } from "../listeners/address.ts";
-import { StartRefusal } from "../refusal.ts";
+import { codeOf, StartRefusal } from "../refusal.ts";
 import { adminListenPlan } from "../settings/plan.ts";
 import type { RunSettings } from "../settings/run-settings.ts";
 import { type StoredTokens, TOKENS_FILE } from "../tenants/stored-tokens.ts";
@@ -48,7 +48,15 @@ export async function isDirectoryInUse(directory: string): Promise<boolean> {
 /** The content of tokens.json; empty if the environment or the configuration sets every token. */
 export function readStoredTokens(directory: string): StoredTokens {
   const path = join(directory, TOKENS_FILE);
-  return existsSync(path) ? parseTokensFile(path, readFileSync(path, "utf8")) : {};
+  let text: string;
+  try {
+    text = readFileSync(path, "utf8");
+  } catch (fault) {
+    // A file that this user may not see exists all the same.
+    if (codeOf(fault) === "ENOENT") return {};
+    throw fault;
+  }
+  return parseTokensFile(path, text);
 }
 
 /** Calls the server of these settings. Throws a `StartRefusal`, also if none is running. */

@@ -34,9 +34,9 @@ import { makeDirectory } from "./make-directory.ts";
 export interface DataDirectory {
   /** Absolute; undefined: nothing is stored, tokens are in memory. */
   readonly tokensPath: string | undefined;
-  /** True if tokens.json did not exist before this start: its secrets are printed now and never again. */
+  /** True if nobody has seen the secrets of tokens.json: they are printed now and never again. */
   readonly isFirstStart: boolean;
-  /** True if no larder had used the directory before this start. */
+  /** True if no larder had served from the directory before this start; a start that was refused may have made it. */
   readonly isNew: boolean;
   /** The content of tokens.json; empty if it does not exist. */
   readTokens(): StoredTokens;
@@ -99,7 +99,7 @@ export async function openDataDirectory(run: RunSettings, held?: DirectoryLock):
     await endInterrupted(path);
     if (isClustered(run)) assertNoSingleServer(path);
     else assertNoNode(path);
-    const isNew = !isUsedDirectory(path);
+    const isNew = isClustered(run) ? !isUsedDirectory(path) : areaWithFiles(path) === undefined;
     await prepareDataDirectory(fileDisk, path, areas);
     return new DiskDirectory(path, { lock, isNew });
   } catch (fault) {
@@ -113,9 +113,14 @@ export function isUsedDirectory(path: string): boolean {
   return existsSync(join(path, FORMAT_FILE));
 }
 
+/** An area that has opened in the directory; it makes files then, after every port listens. */
+function areaWithFiles(path: string): AreaName | undefined {
+  return STORED_AREAS.find((each) => existsSync(join(path, each)) && readdirSync(join(path, each)).length > 0);
+}
+
 /** Throws a `StartRefusal` if the directory has areas with files: a node would not serve them. */
 function assertNoSingleServer(path: string): void {
-  const area = STORED_AREAS.find((each) => existsSync(join(path, each)) && readdirSync(join(path, each)).length > 0);
+  const area = areaWithFiles(path);
   if (area === undefined) return;
   throw new StartRefusal(
     `${path} has the data of a single server (${area}), which a node does not read: use an empty directory for the node, and move the data with larder cluster import`,
@@ -172,7 +177,7 @@ class DiskDirectory implements DataDirectory {
     rmSync(this.#addressPath, { force: true });
     rmSync(this.#addressesPath, { force: true });
     const text = readIfThere(this.tokensPath);
-    this.isFirstStart = text === undefined;
+    this.isFirstStart = text === undefined || isNew;
     this.#stored = text === undefined ? {} : parseTokensFile(this.tokensPath, text);
   }
 

@@ -29,7 +29,7 @@ import {
   settingField,
   textField,
 } from "./fields.ts";
-import { BadValue, type Parser, parseDurationMs, parser, parseText, printDuration } from "./values.ts";
+import { BadValue, type Parser, parseDurationMs, parsePath, parser, parseText, printDuration } from "./values.ts";
 
 /** Plain data, so that it can be posted between threads. */
 export type EmbeddingProvider =
@@ -139,7 +139,7 @@ const httpFields = {
     meaning: "Name of the model at the endpoint",
     default: "the published name of a documented model, such as BAAI/bge-m3; else the name of the model",
   }),
-  apiKeyFile: textField(parseText, {
+  apiKeyFile: textField(parsePath, {
     meaning: "File with the key, which is sent as bearer token; apiKeyVariable is the alternative",
     default: "no key",
   }),
@@ -160,7 +160,7 @@ const httpFields = {
 };
 
 const localFields = {
-  directory: textField(parseText, {
+  directory: textField(parsePath, {
     meaning: `Directory with the files of the model, in the form that the package ${LOCAL_PACKAGE} reads`,
     missing: "is missing: set it to the directory of a model",
   }),

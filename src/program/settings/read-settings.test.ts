@@ -52,6 +52,45 @@ test("refuses a command without its words or operands", () => {
   ]);
 });
 
+test("operands may stand before, between and after flags", () => {
+  for (const words of [
+    "restore b.tar copy --at 5 --data-dir /d",
+    "restore b.tar --at 5 copy --data-dir /d",
+    "restore --at 5 --data-dir /d b.tar copy",
+  ]) {
+    const reading = read({ words });
+    assert.ok(reading.kind === "run", words);
+    assert.deepEqual([reading.operands, reading.options.get("at")], [["b.tar", "copy"], "5"], words);
+  }
+  assert.deepEqual(problems({ words: "token reset --data-dir /d main other more" }), [
+    'Unknown argument "other": pass settings as --name value',
+    'Unknown argument "more": pass settings as --name value',
+  ]);
+});
+
+test("a switch with a value is refused: --replace=off would otherwise replace", () => {
+  assert.deepEqual(problems({ words: "backup b.tar --replace=off" }), ['--replace takes no value: leave out "=off"']);
+  assert.deepEqual(problems({ words: "db token main --reset= --json=1" }), [
+    '--reset takes no value: leave out "="',
+    '--json takes no value: leave out "=1"',
+  ]);
+});
+
+test("an empty operand or path is refused: it would be the current directory", () => {
+  const readWords = (...words: string[]) =>
+    readSettings({ arguments: words, environment: {}, readFile: () => "{}" }) as { problems?: readonly string[] };
+  assert.deepEqual(readWords("restore", "b.tar", "").problems, [
+    "[<directory>] is empty: larder restore <backup> [<directory>]",
+  ]);
+  assert.deepEqual(readWords("db", "remove", "").problems, ["<name> is empty: larder db remove <name>"]);
+  assert.deepEqual(readWords("serve", "--data-dir", "").problems, ["--data-dir: a path cannot be empty"]);
+});
+
+test("a flag of many other commands is refused without the list of them", () => {
+  assert.deepEqual(problems({ words: "version --json" }), ["larder version has no --json, which other commands have"]);
+  assert.deepEqual(problems({ words: "serve --at 5" }), ["--at belongs to larder restore"]);
+});
+
 test("H.ports: serve without arguments has the defaults", () => {
   const { settings, command } = run({});
   assert.equal(command, "serve");

@@ -59,8 +59,8 @@ export function readSettings(input: SettingsInput): SettingsReading {
   const command = findCommand(commandRows, words);
   if (command === undefined) return refused(unknownCommand(commandRows, wordsBeforeFlags(words)));
   const rest = words.slice(command.words.split(" ").length);
-  const operands = wordsBeforeFlags(rest);
-  const found = collect(input, command, rest.slice(operands.length));
+  const found = collect(input, command, rest);
+  const { operands } = found;
   const { run, problems } = decide(commandOf(command, found.options), found);
   const all = [...checkOperands(command, operands), ...found.problems, ...problems];
   if (trailing?.length === 0) all.push(`-- needs a command: ${commandForm(command)}`);
@@ -99,8 +99,12 @@ function topicOf(words: readonly string[]): readonly string[] {
 }
 
 function checkOperands(command: CommandRow, operands: readonly string[]): readonly string[] {
-  const extra = operands[command.operands.length];
-  if (extra !== undefined) return [`Unknown argument ${JSON.stringify(extra)}: pass settings as --name value`];
+  const extra = operands.slice(command.operands.length);
+  if (extra.length > 0)
+    return extra.map((word) => `Unknown argument ${JSON.stringify(word)}: pass settings as --name value`);
+  // An empty path would be the current directory, and an empty variable of a shell is the usual reason.
+  const empty = command.operands.find((_, index) => operands[index] === "");
+  if (empty !== undefined) return [`${empty} is empty: ${commandForm(command)}`];
   const missing = command.operands[operands.length];
   if (missing === undefined || missing.startsWith("[")) return [];
   return [`${missing} is missing: ${commandForm(command)}`];
@@ -112,6 +116,8 @@ interface Found {
   readonly configuration: Configuration;
   /** By the name of the command's option. */
   readonly options: ReadonlyMap<string, string>;
+  /** The words that are neither flags nor their values. */
+  readonly operands: readonly string[];
   readonly problems: string[];
   /** Settings whose intended value is unknown: their absence proves nothing. */
   readonly spoilt: Set<SettingName>;
@@ -126,16 +132,19 @@ interface GivenText extends Origin {
 function collect(input: SettingsInput, command: CommandRow, words: readonly string[]): Found {
   const problems: string[] = [];
   const options = new Map<string, string>();
+  const operands: string[] = [];
   const texts = new Map<SettingName, GivenText>();
   const spoilt = new Set<SettingName>();
+  const reading = { command, options, operands, problems, spoilt };
   const note = (name: SettingName, given: GivenText): void => {
     if (!texts.has(name)) texts.set(name, given);
   };
-  for (const [name, given] of readFlags(words, { command, options, problems, spoilt })) note(name, given);
-  if (command.ignoresSettings) return { texts, options, problems, spoilt, configuration: emptyConfiguration };
-  for (const [name, given] of readEnvironment(input, { command, options, problems, spoilt })) note(name, given);
+  for (const [name, given] of readFlags(words, reading)) note(name, given);
+  const found = { texts, options, operands, problems, spoilt };
+  if (command.ignoresSettings) return { ...found, configuration: emptyConfiguration };
+  for (const [name, given] of readEnvironment(input, reading)) note(name, given);
   const path = texts.get("config")?.text;
-  if (path === undefined) return { texts, options, problems, spoilt, configuration: emptyConfiguration };
+  if (path === undefined) return { ...found, configuration: emptyConfiguration };
 
   const configuration = readConfigurationFile(input, path, problems);
   const isUnreadable = configuration === emptyConfiguration;
@@ -156,20 +165,21 @@ function collect(input: SettingsInput, command: CommandRow, words: readonly stri
     const place = placeIn(path, configuration, "admin.token");
     note("adminToken", { text: configuration.adminToken, source: "file", place });
   }
-  return { texts, options, problems, spoilt, configuration };
+  return { ...found, configuration };
 }
 
 /** Values go to the settings, or to the options of the command. */
 interface Reading {
   readonly command: CommandRow;
   readonly options: Map<string, string>;
+  readonly operands: string[];
   readonly problems: string[];
   readonly spoilt: Set<SettingName>;
 }
 
 function readFlags(
   words: readonly string[],
-  { command, options, problems, spoilt }: Reading,
+  { command, options, operands, problems, spoilt }: Reading,
 ): Map<SettingName, GivenText> {
   const given = new Map<SettingName, GivenText>();
   const byFlag = new Map(settingList.map(([name, row]) => [row.flag, name]));
@@ -177,7 +187,7 @@ function readFlags(
   for (let index = 0; index < words.length; index += 1) {
     const word = words[index] ?? "";
     if (!word.startsWith("--")) {
-      problems.push(`Unknown argument ${JSON.stringify(word)}: pass settings as --name value`);
+      operands.push(word);
       continue;
     }
     const [flag = "", inline] = splitOnce(word, "=");
@@ -190,6 +200,11 @@ function readFlags(
       continue;
     }
     const argument = name === undefined ? option?.argument : settingRows[name].argument;
+    if (inline !== undefined && argument === undefined) {
+      // A switch that counted as given would do the opposite of --replace=off.
+      problems.push(`${flag} takes no value: leave out ${JSON.stringify(`=${inline}`)}`);
+      continue;
+    }
     if (inline === undefined && argument !== undefined) index += 1;
     const text = inline ?? (argument === undefined ? "on" : words[index]);
     if (text === undefined || (inline === undefined && text.startsWith("--"))) {
@@ -209,11 +224,15 @@ function readFlags(
 
 function unknownFlag(flag: string, command: CommandRow): string {
   const owners = commandRows.filter((row) => row.options.some((option) => option.flag === flag));
+  if (owners.length > OWNERS_NAMED_MAX) return `larder ${command.words} has no ${flag}, which other commands have`;
   if (owners.length > 0) return `${flag} belongs to ${owners.map(({ words }) => `larder ${words}`).join(" and ")}`;
   const own = command.options.map((option) => option.flag);
   const known = [...own, ...settingList.map(([, row]) => row.flag)].filter((each) => each !== undefined);
   return `Unknown flag ${flag}${suggestionFor(flag, known) || SETTINGS_REMEDY}`;
 }
+
+/** A longer list of commands helps nobody. */
+const OWNERS_NAMED_MAX = 4;
 
 const SETTINGS_REMEDY = ": larder help settings lists the settings";
 

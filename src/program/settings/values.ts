@@ -186,7 +186,9 @@ export const parseHost: Parser<string> = parser(
   },
 );
 
-export const parsePath: Parser<string> = parser({ type: "string" }, (text) => {
+/** An empty path is refused, because it would be the current directory. */
+export const parsePath: Parser<string> = parser({ type: "string", minLength: 1 }, (text) => {
+  if (text === "") throw new BadValue("a path cannot be empty");
   if (text.includes("\u0000")) throw new BadValue("a path cannot contain a NUL byte");
   return text;
 });

@@ -94,6 +94,7 @@ test("an unknown topic has no help, and the error names the nearest command", ()
   assert.equal(helpOn(commandRows, ["bakcup"], plain), undefined);
   assert.equal(unknownCommand(commandRows, ["bakcup"]), 'Unknown command "bakcup": did you mean backup?');
   assert.equal(unknownCommand(commandRows, ["token", "rest"]), 'Unknown command "token rest": did you mean reset?');
+  assert.equal(unknownCommand(commandRows, ["serve", "me"]), 'Unknown argument "me" after larder serve');
   assert.equal(unknownCommand(commandRows, ["token"]), "Incomplete command: use larder token reset <database>");
   assert.equal(unknownCommand(commandRows, ["xyz"]), 'Unknown command "xyz": larder help lists the commands');
 });
