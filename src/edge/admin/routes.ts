@@ -438,7 +438,7 @@ export function openAdminArea(watched: Watched, refusal: RequestFailure): HttpSe
   };
   const administration: Administration = {
     ...watched,
-    ...{ stats: refuse, settings: refuse, problems: refuse, snapshot: refuse },
+    ...{ stats: refuse, settings: refuse, problems: refuse, clients: refuse, killClient: refuse, snapshot: refuse },
     ...{ listTenants: refuse, createTenant: refuse, deleteTenant: refuse, resetPassword: refuse },
   };
   return adminAreaFor(administration, { admits: refuse, callerOf: ({ remoteAddress }) => remoteAddress });
