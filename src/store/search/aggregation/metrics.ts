@@ -105,6 +105,18 @@ function* collectStatistics(
     sums[owner] = (sums[owner] as number) + Number(value);
     extremes.take(owner, value);
   };
+  const { singles } = column;
+  if (singles !== undefined && !isExact) {
+    yield* inChunks(documents.length, run.spend, (start, end) => {
+      for (let place = start; place < end; place += 1) {
+        const owner = owners === undefined ? 0 : (owners[place] as number);
+        const value = singles[documents[place] as number] as number;
+        if (!Number.isNaN(value)) take(owner, value);
+        else if (missing !== undefined) take(owner, missing);
+      }
+    });
+    return { counts, sums, extremes };
+  }
   yield* inChunks(documents.length, run.spend, (start, end) => {
     for (let place = start; place < end; place += 1) {
       const document = documents[place] as number;

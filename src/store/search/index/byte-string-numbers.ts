@@ -7,7 +7,7 @@ import type { Bytes } from "../../../kernel/bytes.ts";
 /** A power of two. */
 const PART_COUNT = 64;
 /** More entries than this are in several Maps. */
-const WHOLE_COUNT_MAX = 32_768;
+const WHOLE_COUNT_MAX = 4_096;
 
 /** An entry of a Map is three words of 8 bytes, a bucket for two entries another one. */
 const ENTRY_BYTES = 28;
