@@ -2,8 +2,8 @@
  * The terms of the words that an index has met last, by the bytes of the words. A word that is found here becomes no
  * string, is not stemmed and is looked up nowhere else: so most words of a text cost a few comparisons of numbers.
  *
- * (1) A word has one place, by its hash, and the last word of a place is there. So words that were chosen to have one hash
- *     cost as much as unknown ones, and no more.
+ * (1) A word is in one of two neighbouring places, which its hash says: the newer one of the two words is in the first. So
+ *     words that were chosen to have one hash cost as much as unknown ones, and no more.
  * (2) No byte of a word is 0, so the numbers of a word, filled up with zeros, are those of no other one.
  */
 import type { Bytes } from "../../../kernel/bytes.ts";
@@ -17,13 +17,14 @@ export const UNKNOWN = -1;
 /** The numbers of a place: four of the word, the first 0 if the place is free, and its term. */
 const ROW = 5;
 const TERM = 4;
-/** Powers of two. */
-const PLACES_MIN = 16;
-const PLACES_MAX = 32_768;
+/** Pairs of places: powers of two. With 32,768, one in 30 words of a text with 40,000 distinct ones is not found. */
+const PAIRS_MIN = 8;
+const PAIRS_MAX = 32_768;
+const PAIR = 2 * ROW;
 
 export class KnownWords {
-  #rows = new Int32Array(PLACES_MIN * ROW);
-  #mask = PLACES_MIN - 1;
+  #rows = new Int32Array(PAIRS_MIN * PAIR);
+  #mask = PAIRS_MIN - 1;
 
   get memoryBytes(): number {
     return this.#rows.byteLength;
@@ -33,16 +34,16 @@ export class KnownWords {
   find(start: number, end: number): number {
     readWord(start, end - start);
     const rows = this.#rows;
-    const row = (hashOf(word, 0) & this.#mask) * ROW;
-    return rows[row] === word[0] && rows[row + 1] === word[1] && rows[row + 2] === word[2] && rows[row + 3] === word[3]
-      ? (rows[row + TERM] as number)
-      : UNKNOWN;
+    const row = (hashOf(word, 0) & this.#mask) * PAIR;
+    if (isWordAt(rows, row)) return rows[row + TERM] as number;
+    return isWordAt(rows, row + ROW) ? (rows[row + ROW + TERM] as number) : UNKNOWN;
   }
 
   /** Keeps the term of the word of the last `find`. */
   remember(term: number): void {
-    while (2 * term > this.#mask && this.#mask < PLACES_MAX - 1) this.#grow();
-    const row = (hashOf(word, 0) & this.#mask) * ROW;
+    while (term > this.#mask && this.#mask < PAIRS_MAX - 1) this.#grow();
+    const row = (hashOf(word, 0) & this.#mask) * PAIR;
+    this.#rows.copyWithin(row + ROW, row, row + ROW);
     this.#rows.set(word, row);
     this.#rows[row + TERM] = term;
   }
@@ -51,10 +52,21 @@ export class KnownWords {
     const old = this.#rows;
     this.#rows = new Int32Array(2 * old.length);
     this.#mask = 2 * this.#mask + 1;
-    for (let from = 0; from < old.length; from += ROW) {
-      if (old[from] !== 0) this.#rows.set(old.subarray(from, from + ROW), (hashOf(old, from) & this.#mask) * ROW);
-    }
+    // The words of a pair, the older one first, as they came.
+    for (let pair = 0; pair < old.length; pair += PAIR)
+      for (let from = pair + ROW; from >= pair; from -= ROW) {
+        if (old[from] === 0) continue;
+        const row = (hashOf(old, from) & this.#mask) * PAIR;
+        this.#rows.copyWithin(row + ROW, row, row + ROW);
+        this.#rows.set(old.subarray(from, from + ROW), row);
+      }
   }
+}
+
+function isWordAt(rows: Int32Array, row: number): boolean {
+  return (
+    rows[row] === word[0] && rows[row + 1] === word[1] && rows[row + 2] === word[2] && rows[row + 3] === word[3]
+  );
 }
 
 /** The word of the last `find`: see (2). */
