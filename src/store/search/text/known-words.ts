@@ -8,15 +8,15 @@
  */
 import type { Bytes } from "../../../kernel/bytes.ts";
 
-/** Longer words are never found. */
-export const KNOWN_BYTES_MAX = 16;
+/** Longer words are never found. A pair of places takes 32 bytes, which memory gives at once. */
+export const KNOWN_BYTES_MAX = 12;
 
 /** The word is not here. */
 export const UNKNOWN = -1;
 
-/** The numbers of a place: four of the word, the first 0 if the place is free, and its term. */
-const ROW = 5;
-const TERM = 4;
+/** The numbers of a place: three of the word, the first 0 if the place is free, and its term. */
+const ROW = 4;
+const TERM = 3;
 /** Pairs of places: powers of two. With 32,768, one in 30 words of a text with 40,000 distinct ones is not found. */
 const PAIRS_MIN = 8;
 const PAIRS_MAX = 32_768;
@@ -64,9 +64,7 @@ export class KnownWords {
 }
 
 function isWordAt(rows: Int32Array, row: number): boolean {
-  return (
-    rows[row] === word[0] && rows[row + 1] === word[1] && rows[row + 2] === word[2] && rows[row + 3] === word[3]
-  );
+  return rows[row] === word[0] && rows[row + 1] === word[1] && rows[row + 2] === word[2];
 }
 
 /** The word of the last `find`: see (2). */
@@ -94,7 +92,6 @@ function readWord(start: number, length: number): void {
   word[0] = readPart(start, length);
   word[1] = length > 4 ? readPart(start + 4, length - 4) : 0;
   word[2] = length > 8 ? readPart(start + 8, length - 8) : 0;
-  word[3] = length > 12 ? readPart(start + 12, length - 12) : 0;
 }
 
 /** Up to four bytes, the others 0. */
@@ -105,7 +102,7 @@ function readPart(at: number, length: number): number {
 
 function hashOf(words: Int32Array, at: number): number {
   let hash = Math.imul(words[at] as number, 0x9e37_79b1) ^ Math.imul(words[at + 1] as number, 0x85eb_ca6b);
-  hash = (hash >>> 15) ^ hash ^ Math.imul(words[at + 2] as number, 0xc2b2_ae35) ^ Math.imul(words[at + 3] as number, 0x27d4_eb2f);
+  hash ^= (hash >>> 15) ^ Math.imul(words[at + 2] as number, 0xc2b2_ae35);
   hash = Math.imul(hash, 0x2c1b_3c6d);
   return hash ^ (hash >>> 16);
 }

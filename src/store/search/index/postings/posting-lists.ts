@@ -198,7 +198,7 @@ export class PostingLists {
   #writeToTail(row: number, codedBytes: number): void {
     const start = this.#reserve(row, codedBytes);
     const bytes = this.arena.bytesOf(this.#rows[row + TAIL] as number);
-    if (codedBytes > 64) bytes.set(coded.subarray(0, codedBytes), start);
+    if (codedBytes >= CALL_BYTES_MIN) bytes.set(coded.subarray(0, codedBytes), start);
     else for (let i = 0; i < codedBytes; i += 1) bytes[start + i] = coded[i] as number;
   }
 
@@ -357,9 +357,16 @@ function encode(gap: number, { first, count, nexts }: Occurrences): number {
   return at;
 }
 
-function copyBytes(arena: ByteArena, copy: { from: number; to: number; byteCount: number }): void {
-  const source = byteOffset(copy.from);
-  arena.bytesOf(copy.to).set(arena.bytesOf(copy.from).subarray(source, source + copy.byteCount), byteOffset(copy.to));
+/** Below this, a call that copies costs more than a loop. */
+const CALL_BYTES_MIN = 64;
+
+function copyBytes(arena: ByteArena, { from, to, byteCount }: { from: number; to: number; byteCount: number }): void {
+  const source = arena.bytesOf(from);
+  const target = arena.bytesOf(to);
+  const start = byteOffset(from);
+  const end = byteOffset(to);
+  if (byteCount >= CALL_BYTES_MIN) target.set(source.subarray(start, start + byteCount), end);
+  else for (let i = 0; i < byteCount; i += 1) target[end + i] = source[start + i] as number;
 }
 
 function widthOf(value: number): number {
