@@ -92,18 +92,21 @@ export function* collectCells(
 ): InSlices<Collected> {
   const cells = new Cells(ownerCount, { keyLimit: keys.limit, spend });
   const pairs = new Pairs(keepsPairs ? documents.length : 0);
+  const { singles, missing } = keys;
   const add = (place: number, document: number, key: number): void => {
     if (key === NO_KEY) return;
     const cell = cells.add(place, owners === undefined ? 0 : (owners[place] as number), key);
     if (cell >= 0 && keepsPairs) pairs.push(document, cell);
   };
-  const { singles, missing } = keys;
   if (singles !== undefined) {
     yield* inChunks(documents.length, spend, (start, end) => {
       for (let place = start; place < end; place += 1) {
         const document = documents[place] as number;
         const single = singles[document] as number;
-        add(place, document, single === 0 ? missing : single - 1);
+        const key = single === 0 ? missing : single - 1;
+        if (key === NO_KEY) continue;
+        const cell = cells.addOnly(owners === undefined ? 0 : (owners[place] as number), key);
+        if (keepsPairs) pairs.push(document, cell);
       }
     });
     return { cells, pairs };
