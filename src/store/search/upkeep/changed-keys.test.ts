@@ -12,7 +12,7 @@ test("keys are taken once each, in the order of their last change", () => {
   const repeats = fc.constantFrom(1, 1, 200);
   fc.assert(
     fc.property(steps, repeats, fc.constantFrom(3, 40_000), (list, times, length) => {
-      const keys = new ChangedKeys();
+      const keys = new ChangedKeys(new Uint8Array(8));
       const model = new Set<string>();
       for (let round = 0; round < times; round += 1)
         for (const [kind, number] of list) {

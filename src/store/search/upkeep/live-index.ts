@@ -59,7 +59,7 @@ export class LiveIndex implements IndexOfDefinition {
   readonly index: SearchIndex;
   readonly value: SearchDefinition;
   /** Keys that have changed since they were read: (1). */
-  readonly dirty = new ChangedKeys();
+  readonly dirty: ChangedKeys;
   readonly #keyspace: Keyspace;
   readonly #read: ReturnType<typeof documentReader>;
   /** Numbers of the TEXT fields. */
@@ -71,6 +71,7 @@ export class LiveIndex implements IndexOfDefinition {
 
   constructor(keyspace: Keyspace, value: SearchDefinition) {
     this.#keyspace = keyspace;
+    this.dirty = new ChangedKeys(keyspace.hashSeed);
     this.value = value;
     this.index = new SearchIndex(value.definition, analyzerFor);
     this.#read = documentReader(value.definition);
