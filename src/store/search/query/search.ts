@@ -191,6 +191,7 @@ function orderText(key: OrderKey): Bytes {
   return typeof key === "number" || typeof key === "bigint" ? doubleText(Number(key)) : "0";
 }
 
-function page<Key>(hits: BestDocuments<Key>, offset: number): ReturnType<BestDocuments<Key>["sorted"]> {
-  return hits.sorted().slice(offset);
+function page<Key>(hits: BestDocuments<Key>, offset: number): ReturnType<BestDocuments<Key>["takeSorted"]> {
+  const sorted = hits.takeSorted();
+  return offset === 0 ? sorted : sorted.slice(offset);
 }

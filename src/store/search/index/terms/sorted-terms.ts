@@ -83,7 +83,8 @@ export class SortedTerms {
       const middle = (low + high + 1) >>> 1;
       const { beginnings, terms } = this.blocks[middle] as TermBlock;
       const first = beginnings[0] as number;
-      if (first < beginning || (first === beginning && (this.#tokens[terms[0] as Term] as Bytes) <= token)) low = middle;
+      if (first < beginning || (first === beginning && (this.#tokens[terms[0] as Term] as Bytes) <= token))
+        low = middle;
       else high = middle - 1;
     }
     return low;
