@@ -59,5 +59,5 @@ export class ByteStringNumbers {
 
 /** A Map of V8 doubles when it is full. */
 function capacityOf(size: number): number {
-  return size <= 4 ? 4 : 2 ** Math.ceil(Math.log2(size));
+  return size <= 4 ? 4 : 2 ** (32 - Math.clz32(Math.ceil(size) - 1));
 }
