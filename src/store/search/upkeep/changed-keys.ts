@@ -46,7 +46,7 @@ export class ChangedKeys {
     this.#changes.delete(key);
   }
 
-  /** Removes the first key and returns it; undefined if there is none. */
+  /** Removes the first key and returns it, or undefined. */
   take(): Bytes | undefined {
     const changes = this.#changes;
     const queue = this.#queue;
