@@ -32,9 +32,10 @@ type ReadDocument = (value: Value, nowMs: number) => SearchDocument | undefined;
 export function documentReader({ dataType, fields }: IndexDefinition): ReadDocument {
   const places = fields.map(({ name, type, path }) => ({ type, path: path ?? name }));
   if (dataType === "HASH") {
+    const readers = places.map(({ type, path }) => ({ read: readText[type], path }));
     return (value, nowMs) => {
       const hash = liveHash(value, nowMs);
-      return hash === undefined ? undefined : places.map(({ type, path }) => valuesOfText(type, hash.get(path)));
+      return hash === undefined ? undefined : readers.map(({ read, path }) => valuesOfText(read, hash.get(path)));
     };
   }
   const routes = places.map(({ type, path }) => ({ type, steps: path.split(".") }));
@@ -80,8 +81,11 @@ function parsedOf(text: Bytes): JsonNode | undefined {
   }
 }
 
-function valuesOfText(type: FieldType, text: Bytes | undefined): readonly FieldValue[] | undefined {
-  const value = text === undefined ? undefined : readText[type](text);
+function valuesOfText(
+  read: (text: Bytes) => FieldValue | undefined,
+  text: Bytes | undefined,
+): readonly FieldValue[] | undefined {
+  const value = text === undefined ? undefined : read(text);
   return value === undefined ? undefined : [value];
 }
 

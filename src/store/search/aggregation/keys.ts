@@ -15,6 +15,8 @@ export interface Keys {
   readonly missing: number;
   /** Keys are below it; undefined: known when all documents were read. */
   readonly limit: number | undefined;
+  /** The key of each document plus 1, 0 without one. Undefined if documents may have several. */
+  readonly singles?: Uint32Array | undefined;
 }
 
 export const NO_KEY = -1;
@@ -90,17 +92,31 @@ export function* collectCells(
 ): InSlices<Collected> {
   const cells = new Cells(ownerCount, { keyLimit: keys.limit, spend });
   const pairs = new Pairs(keepsPairs ? documents.length : 0);
+  const { singles, missing } = keys;
   const add = (place: number, document: number, key: number): void => {
     if (key === NO_KEY) return;
     const cell = cells.add(place, owners === undefined ? 0 : (owners[place] as number), key);
     if (cell >= 0 && keepsPairs) pairs.push(document, cell);
   };
+  if (singles !== undefined) {
+    yield* inChunks(documents.length, spend, (start, end) => {
+      for (let place = start; place < end; place += 1) {
+        const document = documents[place] as number;
+        const single = singles[document] as number;
+        const key = single === 0 ? missing : single - 1;
+        if (key === NO_KEY) continue;
+        const cell = cells.addOnly(owners === undefined ? 0 : (owners[place] as number), key);
+        if (keepsPairs) pairs.push(document, cell);
+      }
+    });
+    return { cells, pairs };
+  }
   yield* inChunks(documents.length, spend, (start, end) => {
     for (let place = start; place < end; place += 1) {
       const document = documents[place] as number;
       const valueCount = keys.countOf(document);
       for (let at = 0; at < valueCount; at += 1) add(place, document, keys.keyOf(document, at));
-      if (valueCount === 0) add(place, document, keys.missing);
+      if (valueCount === 0) add(place, document, missing);
       else if (valueCount > 1) spend(valueCount);
     }
   });
@@ -122,6 +138,7 @@ export function keysOfWords(run: Run, number: number, missing: Bytes | undefined
     keyOf: (document, at) => column.ordinalOf(document, at),
     missing: missing === undefined ? NO_KEY : (column.ordinalOfWord(missing) ?? ordinalLimit),
     limit: ordinalLimit + 1,
+    singles: column.singles,
     wordOf: (key) => (key === ordinalLimit ? (missing as Bytes) : column.wordOf(key)),
   };
 }

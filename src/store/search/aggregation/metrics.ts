@@ -100,6 +100,21 @@ function* collectStatistics(
   const sums = new Float64Array(ownerCount);
   const isExact = column.hasBigints || typeof missing === "bigint";
   const extremes = isExact ? new ExactExtremes(ownerCount) : new DoubleExtremes(ownerCount);
+  const { singles } = column;
+  if (singles !== undefined && !isExact) {
+    yield* inChunks(documents.length, run.spend, (start, end) => {
+      for (let place = start; place < end; place += 1) {
+        const owner = owners === undefined ? 0 : (owners[place] as number);
+        const single = singles[documents[place] as number] as number;
+        if (Number.isNaN(single) && missing === undefined) continue;
+        const value = Number.isNaN(single) ? Number(missing) : single;
+        counts[owner] = (counts[owner] as number) + 1;
+        sums[owner] = (sums[owner] as number) + value;
+        extremes.take(owner, value);
+      }
+    });
+    return { counts, sums, extremes };
+  }
   const take = (owner: number, value: number | bigint): void => {
     counts[owner] = (counts[owner] as number) + 1;
     sums[owner] = (sums[owner] as number) + Number(value);

@@ -204,6 +204,13 @@ export class Cells {
     return cell;
   }
 
+  /** As `add`, for a document with one key. */
+  addOnly(owner: number, key: number): number {
+    const cell = this.#cellOf(owner, key);
+    this.#counts.set(cell, this.#counts.at(cell) + 1);
+    return cell;
+  }
+
   #cellOf(owner: number, key: number): number {
     const pair = owner * this.#keyLimit + key;
     if (this.#table !== undefined) {

@@ -7,7 +7,7 @@ import type { Bytes } from "../../../kernel/bytes.ts";
 /** A power of two. */
 const PART_COUNT = 64;
 /** More entries than this are in several Maps. */
-const WHOLE_COUNT_MAX = 32_768;
+const WHOLE_COUNT_MAX = 4_096;
 
 /** An entry of a Map is three words of 8 bytes, a bucket for two entries another one. */
 const ENTRY_BYTES = 28;
@@ -59,5 +59,5 @@ export class ByteStringNumbers {
 
 /** A Map of V8 doubles when it is full. */
 function capacityOf(size: number): number {
-  return size <= 4 ? 4 : 2 ** Math.ceil(Math.log2(size));
+  return size <= 4 ? 4 : 2 ** (32 - Math.clz32(Math.ceil(size) - 1));
 }

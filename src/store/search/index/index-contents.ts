@@ -62,6 +62,12 @@ export class IndexContents {
     return this.#columns[field] as Cells;
   }
 
+  get termCount(): number {
+    let count = 0;
+    for (const text of this.texts) if (text !== undefined) count += text.termCount;
+    return count;
+  }
+
   get memoryBytes(): number {
     let sum = CONTENTS_BYTES + this.live.memoryBytes + this.#keys.memoryBytes + this.#numbers.memoryBytes;
     sum += this.#digests.byteLength + this.#sequences.byteLength + this.#arena.memoryBytes;

@@ -110,6 +110,8 @@ export interface NumberColumn {
   readonly countOf: (document: number) => number;
   /** A value of a document: `at` is below `countOf`. */
   readonly valueOf: (document: number, at: number) => number | bigint;
+  /** The value of each document, NaN without one. Undefined if documents may have several or bigints. */
+  readonly singles?: Float64Array | undefined;
 }
 
 /** KEYWORD and FACET: each distinct value has an ordinal, in no order. */
@@ -122,4 +124,6 @@ export interface WordColumn {
   readonly countOf: (document: number) => number;
   /** An ordinal of a document: `at` is below `countOf`. */
   readonly ordinalOf: (document: number, at: number) => number;
+  /** The ordinal of each document plus 1, 0 without one. Undefined if documents may have several. */
+  readonly singles?: Uint32Array | undefined;
 }

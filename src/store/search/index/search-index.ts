@@ -51,6 +51,11 @@ export class SearchIndex implements IndexReader {
     return this.#contents.live.limit;
   }
 
+  /** Distinct terms of all TEXT fields together. */
+  get termCount(): number {
+    return this.#contents.termCount;
+  }
+
   /** The memory of the index, in bytes. */
   get memoryBytes(): number {
     this.#memoryBytes ??=

@@ -2,7 +2,8 @@
 import type { Bytes } from "../../../kernel/bytes.ts";
 import type { FieldValue } from "../definition.ts";
 import type { InSlices } from "../slices.ts";
-import type { Analyzer } from "../text/analyzer.ts";
+import type { Analyzer, TermNumbers } from "../text/analyzer.ts";
+import { KnownWords } from "../text/known-words.ts";
 import { ByteStringList, ownBytes } from "./byte-string-list.ts";
 import { ByteStringNumbers } from "./byte-string-numbers.ts";
 import { grown, type LiveDocuments } from "./documents/live-documents.ts";
@@ -18,7 +19,8 @@ import { type PrefixAutomaton, walkPrefix, walkTerms } from "./terms/term-walk.t
 import type { CompiledTokenPattern } from "./token-pattern.ts";
 import { GAP, type TokenSequence } from "./token-sequence.ts";
 
-export class TextIndex implements TextReader {
+export class TextIndex implements TextReader, TermNumbers {
+  readonly known = new KnownWords();
   readonly #live: LiveDocuments;
   readonly #lists: PostingLists;
   readonly #tokens = new ByteStringList();
@@ -58,6 +60,7 @@ export class TextIndex implements TextReader {
     return (
       this.#tokens.memoryBytes +
       this.#terms.memoryBytes +
+      this.known.memoryBytes +
       this.#sorted.memoryBytes +
       this.#lists.memoryBytes +
       this.#lengths.codes.byteLength
@@ -66,10 +69,11 @@ export class TextIndex implements TextReader {
 
   /** Fills a sequence with the terms of values; new tokens become terms. */
   analyse(values: readonly FieldValue[], analyzer: Analyzer, sequence: TokenSequence): void {
-    const take = (token: Bytes): void => sequence.push(this.termFor(token));
     for (let i = 0; i < values.length; i += 1) {
+      const text = values[i] as Bytes;
       if (i > 0) sequence.push(GAP);
-      analyzer.analyse(values[i] as Bytes, take);
+      if (analyzer.number === undefined) analyzer.analyse(text, (token) => sequence.push(this.termFor(token)));
+      else analyzer.number(text, this, sequence);
     }
   }
 
@@ -91,27 +95,14 @@ export class TextIndex implements TextReader {
   add(document: number, sequence: TokenSequence): void {
     if (document >= this.#lengths.codes.length) this.#lengths.codes = grown(this.#lengths.codes, document + 1);
     if (sequence.length === 0) return;
-    const { length } = sequence;
     const distinctCount = this.#countTerms(sequence);
     let tokenCount = 0;
-    for (let slot = 0; slot < distinctCount; slot += 1) {
-      slotEnds[slot] = tokenCount;
-      tokenCount += slotCounts[slot] as number;
-    }
-    const { positions } = occurrences;
-    for (let i = 0; i < length; i += 1) {
-      const term = sequence.terms[i] as number;
-      if (term === GAP) continue;
-      const slot = this.#lists.slotOf(term);
-      const end = slotEnds[slot] as number;
-      positions[end] = i;
-      slotEnds[slot] = end + 1;
-    }
+    for (let slot = 0; slot < distinctCount; slot += 1) tokenCount += slotCounts[slot] as number;
     this.#lengths.codes[document] = codeOfLength(tokenCount);
     this.#tokenCount += tokenCount;
     for (let slot = 0; slot < distinctCount; slot += 1) {
-      occurrences.end = slotEnds[slot] as number;
-      occurrences.start = occurrences.end - (slotCounts[slot] as number);
+      occurrences.first = slotFirsts[slot] as number;
+      occurrences.count = slotCounts[slot] as number;
       const term = slotTerms[slot] as number;
       if (this.#lists.append(term, document, occurrences) === 1) this.#unusedTokenBytes -= this.tokenOf(term).length;
     }
@@ -182,7 +173,10 @@ export class TextIndex implements TextReader {
     return found;
   }
 
-  /** Counts each term of a sequence, in the order of their first occurrence; returns their number. */
+  /**
+   * Counts each term of a sequence, in the order of their first occurrence, and links its positions; returns the number
+   * of terms.
+   */
   #countTerms(sequence: TokenSequence): number {
     const { terms, length } = sequence;
     reserveSlots(length);
@@ -196,10 +190,14 @@ export class TextIndex implements TextReader {
         slot = distinctCount;
         distinctCount += 1;
         slotTerms[slot] = term;
-        slotCounts[slot] = 0;
+        slotCounts[slot] = 1;
+        slotFirsts[slot] = i;
         this.#lists.setSlot(term, slot);
+      } else {
+        slotCounts[slot] = (slotCounts[slot] as number) + 1;
+        occurrences.nexts[slotLasts[slot] as number] = i;
       }
-      slotCounts[slot] = (slotCounts[slot] as number) + 1;
+      slotLasts[slot] = i;
     }
     return distinctCount;
   }
@@ -212,8 +210,9 @@ const SLOTS_KEPT_MAX = 65_536;
 // The distinct terms of the document at hand, used by one index after the other.
 let slotTerms = new Uint32Array(SLOTS_MIN);
 let slotCounts = new Uint32Array(SLOTS_MIN);
-let slotEnds = new Uint32Array(SLOTS_MIN);
-const occurrences: Occurrences = { positions: new Uint32Array(SLOTS_MIN), start: 0, end: 0 };
+let slotFirsts = new Uint32Array(SLOTS_MIN);
+let slotLasts = new Uint32Array(SLOTS_MIN);
+const occurrences: Occurrences = { nexts: new Uint32Array(SLOTS_MIN), first: 0, count: 0 };
 
 function reserveSlots(count: number): void {
   if (count > slotTerms.length) setSlots(2 ** Math.ceil(Math.log2(count)));
@@ -226,6 +225,7 @@ function shrinkSlots(): void {
 function setSlots(count: number): void {
   slotTerms = new Uint32Array(count);
   slotCounts = new Uint32Array(count);
-  slotEnds = new Uint32Array(count);
-  occurrences.positions = new Uint32Array(count);
+  slotFirsts = new Uint32Array(count);
+  slotLasts = new Uint32Array(count);
+  occurrences.nexts = new Uint32Array(count);
 }

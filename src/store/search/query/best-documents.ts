@@ -39,9 +39,18 @@ export class BestDocuments<Key> {
     return true;
   }
 
-  /** Best first. */
-  sorted(): RankedDocument<Key>[] {
-    return [...this.#heap].sort((one, other) => this.#compare(one, other));
+  /** Takes all documents out, and returns them with the best first. */
+  takeSorted(): RankedDocument<Key>[] {
+    const heap = this.#heap;
+    const sorted = [...heap];
+    for (let left = heap.length - 1; left >= 0; left -= 1) {
+      sorted[left] = heap[0] as RankedDocument<Key>;
+      const last = heap.pop() as RankedDocument<Key>;
+      if (left === 0) break;
+      heap[0] = last;
+      this.#sink(0);
+    }
+    return sorted;
   }
 
   #compare(one: RankedDocument<Key>, other: RankedDocument<Key>): number {

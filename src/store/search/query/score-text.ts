@@ -14,7 +14,24 @@ export function roundedScore(score: number): number {
 export function roundedScoreText(score: number): Bytes {
   // Whole numbers have the same text as doubles while a float32 has them exactly; most scores of constants are such.
   if (Number.isInteger(score) && Math.abs(score) <= EXACT_MAX) return `${score}`;
-  return float32Text(score).replace(/\.0$/, "");
+  const place = placeOf(score);
+  if (lastScores[place] !== score) {
+    lastTexts[place] = float32Text(score).replace(/\.0$/, "");
+    lastScores[place] = score;
+  }
+  return lastTexts[place] as Bytes;
+}
+
+/** Texts that were made last: the hits of a filter that is asked for again have the same scores. */
+const PLACES = 512;
+const lastScores = new Float64Array(PLACES).fill(Number.NaN);
+const lastTexts: Bytes[] = new Array<Bytes>(PLACES).fill("");
+const bits = new Float32Array(1);
+const bitsAsNumber = new Uint32Array(bits.buffer);
+
+function placeOf(score: number): number {
+  bits[0] = score;
+  return Math.imul(bitsAsNumber[0] as number, 0x9e37_79b1) >>> 23;
 }
 
 const EXACT_MAX = 2 ** 24;

@@ -50,6 +50,7 @@ export const countMatches: CountMatches = function* (index, filter, spend) {
 export const matchingDocuments: MatchingDocuments = function* (index, filter, spend) {
   if (index.documentCount === 0) return new Uint32Array(0);
   const clause = clauseOf(filter);
+  if (clause.kind === "all") return yield* allDocuments(index, spend);
   const plan = { index, spend, needsScores: false };
   const cursor = simpleCursorOf(clause, plan) ?? (yield* cursorOf(clause, plan));
   let documents = new Uint32Array(Math.min(cursor.matchCount ?? FIRST_CAPACITY, index.documentCount));
@@ -67,6 +68,23 @@ export const matchingDocuments: MatchingDocuments = function* (index, filter, sp
 };
 
 const FIRST_CAPACITY = 1_024;
+
+/** A loop of its own: most aggregations are over all documents, and cost hardly more than this. */
+function* allDocuments(index: IndexReader, spend: Spend): InSlices<Uint32Array> {
+  const { documentCount, documentLimit } = index;
+  const documents = new Uint32Array(documentCount);
+  let count = 0;
+  for (let start = 0; start < documentLimit; start += STRIDE) {
+    const end = Math.min(documentLimit, start + STRIDE);
+    for (let document = start; document < end; document += 1) {
+      if (!index.isLive(document)) continue;
+      documents[count] = document;
+      count += 1;
+    }
+    if (spend(STEPS_OF_A_MATCH * (end - start))) yield;
+  }
+  return documents;
+}
 
 /** The place that a filter has to search. */
 interface Query {
@@ -173,6 +191,7 @@ function orderText(key: OrderKey): Bytes {
   return typeof key === "number" || typeof key === "bigint" ? doubleText(Number(key)) : "0";
 }
 
-function page<Key>(hits: BestDocuments<Key>, offset: number): ReturnType<BestDocuments<Key>["sorted"]> {
-  return hits.sorted().slice(offset);
+function page<Key>(hits: BestDocuments<Key>, offset: number): ReturnType<BestDocuments<Key>["takeSorted"]> {
+  const sorted = hits.takeSorted();
+  return offset === 0 ? sorted : sorted.slice(offset);
 }

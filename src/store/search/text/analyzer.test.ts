@@ -4,7 +4,8 @@ import { test } from "node:test";
 import fc from "fast-check";
 import { type Bytes, bytesFromText, textFromBytes } from "../../../kernel/bytes.ts";
 import type { Language } from "../definition.ts";
-import { analyzerFor, lowerCase } from "./analyzer.ts";
+import { type Analyzer, analyzerFor, lowerCase } from "./analyzer.ts";
+import { KnownWords } from "./known-words.ts";
 
 interface Token {
   readonly term: string;
@@ -21,11 +22,31 @@ interface Options {
 const analyzerOf = ({ language = "english", isTokenized = true, isStemmed = true }: Options) =>
   analyzerFor(language, { isTokenized, isStemmed });
 
-/** The tokens of bytes, with their terms as they are. */
+/** The tokens of bytes, with their terms as they are. Checks that the numbers of an index are those of the same terms. */
 function tokensOf(text: Bytes, options: Options = {}): Token[] {
   const tokens: Token[] = [];
-  analyzerOf(options).analyse(text, (term, start, end) => tokens.push({ term, start, end }));
+  const analyzer = analyzerOf(options);
+  analyzer.analyse(text, (term, start, end) => tokens.push({ term, start, end }));
+  const terms = tokens.map(({ term }) => term);
+  for (let i = 0; i < 2; i += 1) assert.deepEqual(numberedTermsOf(analyzer, text), terms);
   return tokens;
+}
+
+/** By analyzer: the words of all texts so far, and the terms by number. */
+const numbered = new Map<Analyzer, { readonly known: KnownWords; readonly terms: Map<Bytes, number> }>();
+
+function numberedTermsOf(analyzer: Analyzer, text: Bytes): Bytes[] {
+  const { known, terms } = numbered.get(analyzer) ?? { known: new KnownWords(), terms: new Map<Bytes, number>() };
+  numbered.set(analyzer, { known, terms });
+  const termFor = (term: Bytes): number => {
+    const number = terms.get(term) ?? terms.size;
+    terms.set(term, number);
+    return number;
+  };
+  const numbers: number[] = [];
+  analyzer.number?.(text, { known, termFor }, numbers);
+  const byNumber = [...terms.keys()];
+  return numbers.map((number) => byNumber[number] as Bytes);
 }
 
 /** The terms of a text, as text. */

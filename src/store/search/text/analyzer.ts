@@ -2,6 +2,7 @@
 import { type Bytes, isAscii } from "../../../kernel/bytes.ts";
 import type { Language, SearchField } from "../definition.ts";
 import { byteCountOf, codePointAt, INVALID, lowerCaseOf, SEPARATOR, wordCharacter } from "./characters.ts";
+import { KNOWN_BYTES_MAX, type KnownWords, loadText, UNKNOWN } from "./known-words.ts";
 import { stemmerOf } from "./stemmers.ts";
 import { ownCopyOf, StemCache } from "./terms.ts";
 
@@ -20,10 +21,19 @@ export interface AnalysedWord {
   readonly term: Bytes;
 }
 
+/** The terms of a field by number, for an index. */
+export interface TermNumbers {
+  readonly known: KnownWords;
+  /** The number of a term, which gets one if it is new. */
+  readonly termFor: (term: Bytes) => number;
+}
+
 /** One for each combination of language and options; it has no state that callers can see. */
 export interface Analyzer {
   /** The tokens of a text, which is UTF-8. */
   readonly analyse: (text: Bytes, take: TakeToken) => void;
+  /** Pushes the numbers of the same terms. An analyzer without it is asked for the terms. */
+  readonly number?: (text: Bytes, numbers: TermNumbers, list: { push(term: number): void }) => void;
   /** The words of a text of a filter. */
   readonly words: (text: Bytes) => readonly AnalysedWord[];
 }
@@ -70,6 +80,39 @@ class TextAnalyzer implements Analyzer {
     });
   }
 
+  number(text: Bytes, numbers: TermNumbers, list: { push(term: number): void }): void {
+    const take = (lower: Bytes): void => {
+      const term = this.#termOf(lower);
+      if (term.length <= TERM_BYTES_MAX) list.push(numbers.termFor(term));
+    };
+    if (this.#visit !== visitWords) {
+      this.#visit(text, take);
+      return;
+    }
+    const { known } = numbers;
+    const bytes = loadText(text);
+    for (let at = 0; at < text.length; ) {
+      let kind = byteClasses[bytes[at] as number] as number;
+      while (kind === SEPARATES) kind = byteClasses[bytes[++at] as number] as number;
+      const start = at;
+      for (; kind === SMALL || kind === CAPITAL; kind = byteClasses[bytes[at] as number] as number) {
+        if (kind === CAPITAL) bytes[at] = (bytes[at] as number) | CASE_BIT;
+        at += 1;
+      }
+      // The byte after the text is of this class, too.
+      if (kind === OTHER && at < text.length) at = passWord(text, { from: at > start ? start : -1, at }, take);
+      else if (at > start + KNOWN_BYTES_MAX) take(text.slice(start, at).toLowerCase());
+      else if (at > start) {
+        let term = known.find(start, at);
+        if (term === UNKNOWN) {
+          term = numbers.termFor(this.#termOf(text.slice(start, at).toLowerCase()));
+          known.remember(term);
+        }
+        list.push(term);
+      }
+    }
+  }
+
   words(text: Bytes): readonly AnalysedWord[] {
     const words: AnalysedWord[] = [];
     this.#visit(text, (lower) => {
@@ -109,10 +152,18 @@ export function lowerCase(text: Bytes): Bytes {
   return lower.latin1Slice(0, length);
 }
 
-/** Of each code unit below 128: 0 for a separator, 1 for a small letter or a digit, 2 for a capital. */
-const asciiClasses = Uint8Array.from({ length: 0x80 }, (_, unit) => {
+/** Classes of bytes. `SMALL` has the digits, too, and `OTHER` all bytes of characters beyond ASCII. */
+const SEPARATES = 0;
+const SMALL = 1;
+const CAPITAL = 2;
+const OTHER = 3;
+/** The difference of a capital and its small letter. */
+const CASE_BIT = 0x20;
+
+const byteClasses = Uint8Array.from({ length: 0x100 }, (_, unit) => {
   const character = String.fromCharCode(unit);
-  return /[A-Z]/.test(character) ? 2 : /[a-z0-9]/.test(character) ? 1 : 0;
+  if (unit >= 0x80) return OTHER;
+  return /[A-Z]/.test(character) ? CAPITAL : /[a-z0-9]/.test(character) ? SMALL : SEPARATES;
 });
 
 /** The maximal runs of letters and digits. */
@@ -128,17 +179,17 @@ function visitWords(text: Bytes, take: TakeToken): void {
       capitals = 0;
       continue;
     }
-    const kind = asciiClasses[unit] as number;
-    if (kind !== 0) {
+    const kind = byteClasses[unit] as number;
+    if (kind !== SEPARATES) {
       if (start < 0) start = at;
       capitals |= kind;
     } else if (start >= 0) {
-      takeAscii(text, { start, end: at, hasCapitals: capitals > 1 }, take);
+      takeAscii(text, { start, end: at, hasCapitals: capitals >= CAPITAL }, take);
       start = -1;
       capitals = 0;
     }
   }
-  if (start >= 0) takeAscii(text, { start, end: length, hasCapitals: capitals > 1 }, take);
+  if (start >= 0) takeAscii(text, { start, end: length, hasCapitals: capitals >= CAPITAL }, take);
 }
 
 function takeAscii(text: Bytes, word: { start: number; end: number; hasCapitals: boolean }, take: TakeToken): void {

@@ -43,6 +43,16 @@ export class PrefixTable<Owner> {
   /** Calls `take` with each owner of a prefix of this key; an owner with several of them more than once. */
   visit(key: Bytes, take: (owner: Owner, key: Bytes) => void): void {
     const rows = this.#rows;
+    for (let at = rows.length === 1 ? 0 : this.#lastBefore(key); at !== NO_ROW; ) {
+      const { prefix, parent, owners } = rows[at] as Row<Owner>;
+      if (beginsWith(key, prefix)) for (const owner of owners) take(owner, key);
+      at = parent;
+    }
+  }
+
+  /** The last row whose prefix is not after the key. */
+  #lastBefore(key: Bytes): number {
+    const rows = this.#rows;
     let low = 0;
     let high = rows.length;
     while (low < high) {
@@ -50,10 +60,14 @@ export class PrefixTable<Owner> {
       if ((rows[middle] as Row<Owner>).prefix <= key) low = middle + 1;
       else high = middle;
     }
-    for (let at = low - 1; at !== NO_ROW; ) {
-      const { prefix, parent, owners } = rows[at] as Row<Owner>;
-      if (key.startsWith(prefix)) for (const owner of owners) take(owner, key);
-      at = parent;
-    }
+    return low - 1;
   }
+}
+
+/** As `startsWith`, which is a call that costs more than the few bytes of a usual prefix. */
+function beginsWith(key: Bytes, prefix: Bytes): boolean {
+  const { length } = prefix;
+  if (length > key.length) return false;
+  for (let at = 0; at < length; at += 1) if (key.charCodeAt(at) !== prefix.charCodeAt(at)) return false;
+  return true;
 }

@@ -35,11 +35,19 @@ export function indexOf(definition: IndexDefinition, documents: readonly (Search
 
 type ValuesOf = (document: number) => readonly FieldValue[];
 
+function hasSeveral(limit: number, valuesOf: ValuesOf): boolean {
+  return Array.from({ length: limit }, (_, document) => valuesOf(document).length).some((count) => count > 1);
+}
+
 function numberColumn(limit: number, valuesOf: ValuesOf): Column {
   const all = Array.from({ length: limit }, (_, document) => valuesOf(document)).flat();
   return {
     kind: "numbers",
     hasBigints: all.some((value) => typeof value === "bigint"),
+    singles:
+      hasSeveral(limit, valuesOf) || all.some((value) => typeof value === "bigint")
+        ? undefined
+        : Float64Array.from({ length: limit }, (_, document) => Number(valuesOf(document)[0] ?? Number.NaN)),
     countOf: (document) => valuesOf(document).length,
     valueOf: (document, at) => valuesOf(document)[at] as number | bigint,
   };
@@ -56,6 +64,9 @@ function wordColumn(limit: number, valuesOf: ValuesOf): Column {
     ordinalLimit: words.length,
     ordinalOfWord: (word) => ordinals.get(word),
     wordOf: (ordinal) => words[ordinal] as Bytes,
+    singles: hasSeveral(limit, valuesOf)
+      ? undefined
+      : Uint32Array.from({ length: limit }, (_, document) => (ordinals.get(valuesOf(document)[0] as Bytes) ?? -1) + 1),
     countOf: (document) => valuesOf(document).length,
     ordinalOf: (document, at) => ordinals.get(valuesOf(document)[at] as Bytes) as number,
   };

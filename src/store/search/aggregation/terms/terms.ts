@@ -148,6 +148,7 @@ function beginWords(
           ...words,
           keyOf: (document: number, at: number) => allowedKey(words.keyOf(document, at)),
           missing: allowedKey(words.missing),
+          singles: undefined,
         }
       : words;
     return {

@@ -37,6 +37,10 @@ export class NumberCells implements NumberColumn {
     return this.#bigintCount > 0;
   }
 
+  get singles(): Float64Array | undefined {
+    return this.#listsEnd === 0 && this.#bigintsEnd === 0 ? this.#cells : undefined;
+  }
+
   get memoryBytes(): number {
     return this.#cells.byteLength + this.#starts.byteLength + this.#lists.byteLength + this.#bigints.byteLength;
   }

@@ -26,6 +26,10 @@ export class WordCells implements WordColumn {
     return this.#words.items.length;
   }
 
+  get singles(): Uint32Array | undefined {
+    return this.#listsEnd === 0 ? this.#cells : undefined;
+  }
+
   get memoryBytes(): number {
     return this.#words.memoryBytes + this.#ordinals.memoryBytes + this.#cells.byteLength + this.#lists.byteLength;
   }

@@ -7,7 +7,7 @@
  * memory.
  */
 import type { Bytes } from "../../../../kernel/bytes.ts";
-import type { SearchDocument } from "../../definition.ts";
+import type { FieldValue, SearchDocument } from "../../definition.ts";
 
 export const DIGEST_WORDS = 4;
 
@@ -25,12 +25,23 @@ const TEXT = 1;
 const NUMBER = 2;
 const BIGINT = 3;
 
+/** The sums so far. */
 let hash1 = 0;
 let hash2 = 0;
 let hash3 = 0;
 let hash4 = 0;
-const block = new Int32Array(4);
+/** Words that are in the sums. */
+let hashedCount = 0;
+
+/** Words that wait: the sums take four at a time. */
+const WORDS_MAX = 4_096;
+const words = new Int32Array(WORDS_MAX);
+const bytesOfWords = Buffer.from(words.buffer);
 let wordCount = 0;
+/** Bytes of a long text that are added at once. */
+const PART_BYTES = 8_192;
+/** Below this, a call that writes a text costs more than a loop. */
+const CALL_BYTES_MIN = 24;
 
 const double = new Float64Array(1);
 const doubleWords = new Int32Array(double.buffer);
@@ -38,70 +49,90 @@ const doubleWords = new Int32Array(double.buffer);
 /** Computes `digest` of the values of a document. */
 export function digestValues(document: SearchDocument): void {
   hash1 = hash2 = hash3 = hash4 = 0;
-  wordCount = 0;
-  for (const values of document) {
+  wordCount = hashedCount = 0;
+  for (let field = 0; field < document.length; field += 1) {
+    const values = document[field];
     addWord(values === undefined ? MISSING : values.length);
     if (values === undefined) continue;
-    for (const value of values) {
-      if (typeof value === "string") addBytes(value);
-      else if (typeof value === "number") {
-        double[0] = value;
-        addWord(NUMBER);
-        addWord(doubleWords[0] as number);
-        addWord(doubleWords[1] as number);
-      } else {
-        addWord(BIGINT);
-        addWord(Number(BigInt.asIntN(32, value)));
-        addWord(Number(BigInt.asIntN(32, value >> 32n)));
-      }
-    }
+    for (let i = 0; i < values.length; i += 1) addValue(values[i] as FieldValue);
   }
   finish();
 }
 
-function addBytes(bytes: Bytes): void {
-  const { length } = bytes;
-  addWord((length << 2) | TEXT);
-  const whole = length - (length & 3);
-  let at = 0;
-  for (; at < whole; at += 4) {
-    addWord(
-      bytes.charCodeAt(at) |
-        (bytes.charCodeAt(at + 1) << 8) |
-        (bytes.charCodeAt(at + 2) << 16) |
-        (bytes.charCodeAt(at + 3) << 24),
-    );
+function addValue(value: FieldValue): void {
+  if (typeof value === "string") addText(value);
+  else if (typeof value === "number") {
+    double[0] = value;
+    addWord(NUMBER);
+    addWord(doubleWords[0] as number);
+    addWord(doubleWords[1] as number);
+  } else {
+    addWord(BIGINT);
+    addWord(Number(BigInt.asIntN(32, value)));
+    addWord(Number(BigInt.asIntN(32, value >> 32n)));
   }
-  if (at === length) return;
-  let word = 0;
-  for (let shift = 0; at < length; at += 1, shift += 8) word |= bytes.charCodeAt(at) << shift;
-  addWord(word);
+}
+
+function addText(text: Bytes): void {
+  const { length } = text;
+  addWord((length << 2) | TEXT);
+  if (length <= PART_BYTES) addPart(text);
+  else for (let at = 0; at < length; at += PART_BYTES) addPart(text.slice(at, at + PART_BYTES));
+}
+
+/** Adds a text in whole words, the last one filled up with zeros. */
+function addPart(text: Bytes): void {
+  const { length } = text;
+  const count = (length + 3) >>> 2;
+  if (wordCount + count > WORDS_MAX) hashWords();
+  if (count === 0) return;
+  words[wordCount + count - 1] = 0;
+  const start = 4 * wordCount;
+  if (length >= CALL_BYTES_MIN) bytesOfWords.latin1Write(text, start);
+  else for (let at = 0; at < length; at += 1) bytesOfWords[start + at] = text.charCodeAt(at);
+  wordCount += count;
 }
 
 function addWord(word: number): void {
-  block[wordCount & 3] = word;
+  if (wordCount === WORDS_MAX) hashWords();
+  words[wordCount] = word;
   wordCount += 1;
-  if ((wordCount & 3) === 0) addBlock();
 }
 
-function addBlock(): void {
-  hash1 ^= Math.imul(rotate(Math.imul(block[0] as number, FACTOR_1), 15), FACTOR_2);
-  hash1 = (Math.imul((rotate(hash1, 19) + hash2) | 0, 5) + 0x561ccd1b) | 0;
-  hash2 ^= Math.imul(rotate(Math.imul(block[1] as number, FACTOR_2), 16), FACTOR_3);
-  hash2 = (Math.imul((rotate(hash2, 17) + hash3) | 0, 5) + 0x0bcaa747) | 0;
-  hash3 ^= Math.imul(rotate(Math.imul(block[2] as number, FACTOR_3), 17), FACTOR_4);
-  hash3 = (Math.imul((rotate(hash3, 15) + hash4) | 0, 5) + 0x96cd1c35) | 0;
-  hash4 ^= Math.imul(rotate(Math.imul(block[3] as number, FACTOR_4), 18), FACTOR_1);
-  hash4 = (Math.imul((rotate(hash4, 13) + hash1) | 0, 5) + 0x32ac3b17) | 0;
+/** Moves as many words as are whole blocks of four into the sums. */
+function hashWords(): void {
+  let one = hash1;
+  let two = hash2;
+  let three = hash3;
+  let four = hash4;
+  const end = wordCount & ~3;
+  for (let at = 0; at < end; at += 4) {
+    one ^= Math.imul(rotate(Math.imul(words[at] as number, FACTOR_1), 15), FACTOR_2);
+    one = (Math.imul((rotate(one, 19) + two) | 0, 5) + 0x561ccd1b) | 0;
+    two ^= Math.imul(rotate(Math.imul(words[at + 1] as number, FACTOR_2), 16), FACTOR_3);
+    two = (Math.imul((rotate(two, 17) + three) | 0, 5) + 0x0bcaa747) | 0;
+    three ^= Math.imul(rotate(Math.imul(words[at + 2] as number, FACTOR_3), 17), FACTOR_4);
+    three = (Math.imul((rotate(three, 15) + four) | 0, 5) + 0x96cd1c35) | 0;
+    four ^= Math.imul(rotate(Math.imul(words[at + 3] as number, FACTOR_4), 18), FACTOR_1);
+    four = (Math.imul((rotate(four, 13) + one) | 0, 5) + 0x32ac3b17) | 0;
+  }
+  hash1 = one;
+  hash2 = two;
+  hash3 = three;
+  hash4 = four;
+  words.copyWithin(0, end, wordCount);
+  hashedCount += end;
+  wordCount -= end;
 }
 
 function finish(): void {
-  const words = wordCount;
+  const count = hashedCount + wordCount;
   while ((wordCount & 3) !== 0) addWord(0);
-  hash1 ^= words;
-  hash2 ^= words;
-  hash3 ^= words;
-  hash4 ^= words;
+  hashWords();
+  hash1 ^= count;
+  hash2 ^= count;
+  hash3 ^= count;
+  hash4 ^= count;
   mixSums();
   hash1 = mix(hash1);
   hash2 = mix(hash2);

@@ -53,11 +53,12 @@ const CLASSES = 7;
 /** From here on, a document of a tail has the number of bytes of its positions. */
 const SKIP_FREQUENCY_MIN = 8;
 
-/** Where one document has a term: `positions` from `start` to `end`. */
+/** Where one document has a term. */
 export interface Occurrences {
-  positions: Uint32Array;
-  start: number;
-  end: number;
+  first: number;
+  count: number;
+  /** By position: the next one of the same term. */
+  nexts: Uint32Array;
 }
 
 /** The codes of the lengths of documents; 0 for a removed one. */
@@ -129,8 +130,9 @@ export class PostingLists {
   append(term: Term, document: number, occurrences: Occurrences): number {
     const row = term * ROW;
     const rows = this.#rows;
-    const codedBytes = encode(document - (rows[row + NEXT] as number), occurrences);
-    this.#writeToTail(row, codedBytes);
+    const gap = document - (rows[row + NEXT] as number);
+    if (occurrences.count === 1) this.#writeOnce(row, 2 * gap + 1, occurrences.first);
+    else this.#writeToTail(row, encode(gap, occurrences));
     rows[row + NEXT] = document + 1;
     const liveCount = (rows[row + LIVE] as number) + 1;
     rows[row + LIVE] = liveCount;
@@ -185,32 +187,41 @@ export class PostingLists {
     return words[wordOffset(chunks) + chunk * ENTRY_WORDS + ENTRY_LAST] as number;
   }
 
+  /** Writes a document that has the term once. */
+  #writeOnce(row: number, head: number, position: number): void {
+    const start = this.#reserve(row, varintBytes(head) + varintBytes(position));
+    const bytes = this.arena.bytesOf(this.#rows[row + TAIL] as number);
+    writeVarint(bytes, writeVarint(bytes, start, head), position);
+  }
+
   /** Copies the first bytes of `coded` to the end of the tail. */
   #writeToTail(row: number, codedBytes: number): void {
+    const start = this.#reserve(row, codedBytes);
+    const bytes = this.arena.bytesOf(this.#rows[row + TAIL] as number);
+    if (codedBytes >= CALL_BYTES_MIN) bytes.set(coded.subarray(0, codedBytes), start);
+    else for (let i = 0; i < codedBytes; i += 1) bytes[start + i] = coded[i] as number;
+  }
+
+  /** Makes a tail longer, and returns where the new bytes begin in the bytes of its segment. */
+  #reserve(row: number, byteCount: number): number {
     const rows = this.#rows;
     const used = rows[row + TAIL_BYTES] as number;
-    let tail = rows[row + TAIL] as number;
     const classes = rows[row + CLASSES] as number;
     const sizeClass = classes & 0xff;
-    if (tail === NO_BLOCK) {
-      const first = classFor(codedBytes, 0);
-      tail = this.arena.take(first);
-      rows[row + TAIL] = tail;
-      rows[row + CLASSES] = (classes & ~0xff) | first;
-    } else if (used + codedBytes > (classBytes[sizeClass] as number)) {
-      const next = classFor(used + codedBytes, sizeClass);
+    let tail = rows[row + TAIL] as number;
+    if (tail === NO_BLOCK || used + byteCount > (classBytes[sizeClass] as number)) {
+      const next = classFor(used + byteCount, sizeClass);
       const larger = this.arena.take(next);
-      copyBytes(this.arena, { from: tail, to: larger, byteCount: used });
-      this.arena.free(tail, sizeClass);
+      if (tail !== NO_BLOCK) {
+        copyBytes(this.arena, { from: tail, to: larger, byteCount: used });
+        this.arena.free(tail, sizeClass);
+      }
       tail = larger;
       rows[row + TAIL] = tail;
       rows[row + CLASSES] = (classes & ~0xff) | next;
     }
-    const bytes = this.arena.bytesOf(tail);
-    const at = byteOffset(tail) + used;
-    if (codedBytes > 64) bytes.set(coded.subarray(0, codedBytes), at);
-    else for (let i = 0; i < codedBytes; i += 1) bytes[at + i] = coded[i] as number;
-    rows[row + TAIL_BYTES] = used + codedBytes;
+    rows[row + TAIL_BYTES] = used + byteCount;
+    return byteOffset(tail) + used;
   }
 
   /** Makes a chunk of a tail of 128 documents. */
@@ -321,33 +332,41 @@ let coded = new Uint8Array(256);
 /** More than this is not kept after use. */
 const CODED_KEPT_BYTES = 65_536;
 
-/** Writes a document to `coded`; returns its length in bytes. */
-function encode(gap: number, { positions, start, end }: Occurrences): number {
-  const frequency = end - start;
-  const room = 15 + 5 * frequency;
+/** Writes a document that has the term several times to `coded`; returns its length in bytes. */
+function encode(gap: number, { first, count, nexts }: Occurrences): number {
+  const room = 15 + 5 * count;
   if (room > coded.length || (coded.length > CODED_KEPT_BYTES && room <= CODED_KEPT_BYTES)) {
     coded = new Uint8Array(Math.max(room, 256));
   }
-  let at = writeVarint(coded, 0, gap * 2 + (frequency === 1 ? 1 : 0));
-  if (frequency > 1) at = writeVarint(coded, at, frequency);
-  if (frequency >= SKIP_FREQUENCY_MIN) {
-    let byteCount = 0;
-    for (let i = start, previous = 0; i < end; i += 1) {
-      byteCount += varintBytes((positions[i] as number) - previous);
-      previous = positions[i] as number;
+  let at = writeVarint(coded, writeVarint(coded, 0, 2 * gap), count);
+  if (count >= SKIP_FREQUENCY_MIN) {
+    let byteCount = varintBytes(first);
+    for (let left = count - 1, position = first; left > 0; left -= 1) {
+      const next = nexts[position] as number;
+      byteCount += varintBytes(next - position);
+      position = next;
     }
     at = writeVarint(coded, at, byteCount);
   }
-  for (let i = start, previous = 0; i < end; i += 1) {
-    at = writeVarint(coded, at, (positions[i] as number) - previous);
-    previous = positions[i] as number;
+  at = writeVarint(coded, at, first);
+  for (let left = count - 1, position = first; left > 0; left -= 1) {
+    const next = nexts[position] as number;
+    at = writeVarint(coded, at, next - position);
+    position = next;
   }
   return at;
 }
 
-function copyBytes(arena: ByteArena, copy: { from: number; to: number; byteCount: number }): void {
-  const source = byteOffset(copy.from);
-  arena.bytesOf(copy.to).set(arena.bytesOf(copy.from).subarray(source, source + copy.byteCount), byteOffset(copy.to));
+/** Below this, a call that copies costs more than a loop. */
+const CALL_BYTES_MIN = 64;
+
+function copyBytes(arena: ByteArena, { from, to, byteCount }: { from: number; to: number; byteCount: number }): void {
+  const source = arena.bytesOf(from);
+  const target = arena.bytesOf(to);
+  const start = byteOffset(from);
+  const end = byteOffset(to);
+  if (byteCount >= CALL_BYTES_MIN) target.set(source.subarray(start, start + byteCount), end);
+  else for (let i = 0; i < byteCount; i += 1) target[end + i] = source[start + i] as number;
 }
 
 function widthOf(value: number): number {

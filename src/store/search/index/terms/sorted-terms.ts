@@ -13,12 +13,14 @@ export const COMMON_MAX = 255;
 
 export interface TermBlock {
   readonly terms: Uint32Array;
+  /** By place, the beginning of the term: see `beginningOf`. */
+  readonly beginnings: Float64Array;
   /** By place, the bytes in common with the term before it, at most `COMMON_MAX`. */
   readonly commons: Uint8Array;
   count: number;
 }
 
-const BLOCK_BYTES = BLOCK_TERMS * 5 + 300;
+const BLOCK_BYTES = BLOCK_TERMS * 13 + 400;
 
 export class SortedTerms {
   /** None is empty, but for the only one. */
@@ -37,13 +39,16 @@ export class SortedTerms {
   /** Adds a term whose token is new. */
   insert(term: Term): void {
     const token = this.#tokens[term] as Bytes;
-    const blockNumber = this.#blockOf(token);
+    const beginning = beginningOf(token);
+    const blockNumber = this.#blockOf(token, beginning);
     const block = this.blocks[blockNumber] as TermBlock;
-    const at = this.#placeIn(block, token);
+    const at = this.#placeIn(block, token, beginning);
     const before = at > 0 ? block.terms[at - 1] : this.#lastOf(blockNumber - 1);
     block.terms.copyWithin(at + 1, at, block.count);
     block.commons.copyWithin(at + 1, at, block.count);
+    block.beginnings.copyWithin(at + 1, at, block.count);
     block.terms[at] = term;
+    block.beginnings[at] = beginning;
     block.commons[at] = before === undefined ? 0 : commonBytes(this.#tokens[before] as Bytes, token);
     block.count += 1;
     if (at + 1 < block.count) this.#compare(block, at + 1, token);
@@ -56,8 +61,9 @@ export class SortedTerms {
 
   /** The number of the block and the place in it of the first term that is not before the token. */
   lowerBound(token: Bytes): { readonly block: number; readonly at: number } {
-    const block = this.#blockOf(token);
-    return { block, at: this.#placeIn(this.blocks[block] as TermBlock, token) };
+    const beginning = beginningOf(token);
+    const block = this.#blockOf(token, beginning);
+    return { block, at: this.#placeIn(this.blocks[block] as TermBlock, token, beginning) };
   }
 
   #compare(block: TermBlock, at: number, before: Bytes): void {
@@ -70,24 +76,28 @@ export class SortedTerms {
   }
 
   /** The last block that does not begin after the token, or the first one. */
-  #blockOf(token: Bytes): number {
+  #blockOf(token: Bytes, beginning: number): number {
     let low = 0;
     let high = this.blocks.length - 1;
     while (low < high) {
       const middle = (low + high + 1) >>> 1;
-      const first = (this.blocks[middle] as TermBlock).terms[0] as Term;
-      if ((this.#tokens[first] as Bytes) <= token) low = middle;
+      const { beginnings, terms } = this.blocks[middle] as TermBlock;
+      const first = beginnings[0] as number;
+      if (first < beginning || (first === beginning && (this.#tokens[terms[0] as Term] as Bytes) <= token))
+        low = middle;
       else high = middle - 1;
     }
     return low;
   }
 
-  #placeIn(block: TermBlock, token: Bytes): number {
+  #placeIn({ beginnings, terms, count }: TermBlock, token: Bytes, beginning: number): number {
     let low = 0;
-    let high = block.count;
+    let high = count;
     while (low < high) {
       const middle = (low + high) >>> 1;
-      if ((this.#tokens[block.terms[middle] as Term] as Bytes) < token) low = middle + 1;
+      const other = beginnings[middle] as number;
+      if (other < beginning || (other === beginning && (this.#tokens[terms[middle] as Term] as Bytes) < token))
+        low = middle + 1;
       else high = middle;
     }
     return low;
@@ -98,6 +108,7 @@ export class SortedTerms {
     const half = block.count >>> 1;
     const second = newBlock();
     second.terms.set(block.terms.subarray(half, block.count));
+    second.beginnings.set(block.beginnings.subarray(half, block.count));
     second.commons.set(block.commons.subarray(half, block.count));
     second.count = block.count - half;
     block.count = half;
@@ -106,7 +117,22 @@ export class SortedTerms {
 }
 
 function newBlock(): TermBlock {
-  return { terms: new Uint32Array(BLOCK_TERMS), commons: new Uint8Array(BLOCK_TERMS), count: 0 };
+  return {
+    terms: new Uint32Array(BLOCK_TERMS),
+    beginnings: new Float64Array(BLOCK_TERMS),
+    commons: new Uint8Array(BLOCK_TERMS),
+    count: 0,
+  };
+}
+
+const BEGINNING_BYTES = 6;
+
+/** The first bytes as a number: of two tokens, the one with the smaller number is first. So most comparisons read no token. */
+function beginningOf(token: Bytes): number {
+  let beginning = 0;
+  for (let at = 0; at < BEGINNING_BYTES; at += 1)
+    beginning = beginning * 256 + (at < token.length ? token.charCodeAt(at) : 0);
+  return beginning;
 }
 
 function commonBytes(one: Bytes, other: Bytes): number {
