@@ -63,7 +63,7 @@ export async function runTests(processes: readonly TestProcess[], options: RunOp
  * Returns the next process for a lane. If the lanes sort them out, some take only those that mostly wait, and the others take
  * these last.
  */
-function queueOf(
+export function queueOf(
   processes: readonly TestProcess[],
   { sortsOut }: { readonly sortsOut: boolean },
 ): (isForWaiting: boolean) => TestProcess | undefined {
