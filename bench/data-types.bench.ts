@@ -4,8 +4,8 @@
  *
  * Method: in process, without HTTP and with a journal that stores nothing, one
  * process for each row (`store/data-type-rows.ts`). A row fills a value with N
- * elements and then runs one command many times, after 0.4 s of each that are
- * not measured. Ours is the processor time of the engine's thread from
+ * elements and then runs one command many times, after 0.4 s of each in two other
+ * databases that are not measured. Ours is the processor time of the engine's thread from
  * the call to the reply: it includes finding and checking the command and recording its
  * outcome. redis-server's is its own count of time inside the command
  * (`INFO commandstats`, usec), which excludes all that, and its network. It

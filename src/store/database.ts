@@ -31,13 +31,10 @@ import {
   memoryUsedUp,
   noPermission,
   noPermissionAnyMore,
-  notAvailable,
   outOfMemory,
   StoppedUnit,
   TransactionDiscarded,
   transactionScriptsTooLong,
-  unknownSubcommand,
-  wrongArity,
 } from "./errors.ts";
 import { Keyspace } from "./keyspace.ts";
 import { Eviction } from "./memory/eviction.ts";
@@ -68,7 +65,15 @@ import { checkIndexKeys } from "./search/protection.ts";
 import { SearchUpkeep } from "./search/upkeep/search-upkeep.ts";
 import { AtomicUnits } from "./session/atomic-units.ts";
 import type { Caller } from "./session/caller.ts";
-import { type DenialPlace, logDenial, logFailedLogin, refusalOf } from "./session/denials.ts";
+import {
+  type DenialPlace,
+  logDenial,
+  logFailedLogin,
+  refuseArity,
+  refuseName,
+  refuseRight,
+  refuseSubcommand,
+} from "./session/denials.ts";
 import type { SessionHost } from "./session/host.ts";
 import { Pipeline, type PipelineUnits } from "./session/pipeline.ts";
 import { Quota } from "./session/quota.ts";
@@ -601,12 +606,7 @@ export class Database implements SessionHost {
   #commit(): void {
     const { frame } = this.context;
     if (this.tracking.isOn) this.tracking.beginServing();
-    try {
-      this.waiters.serve();
-    } catch (error) {
-      this.context.reportBug(error);
-      throw error;
-    }
+    if (this.waiters.hasReady) this.#serveWaiting();
     if (frame.unitByteCount > 0) {
       this.activity.changeCount += 1;
       this.countMemory();
@@ -615,6 +615,15 @@ export class Database implements SessionHost {
     if (this.users.hasChanges) this.sessions.usersChanged(this.users.commit(), this.#call.session);
     if (this.tracking.isOn) this.tracking.flush();
     this.#pushes.commit();
+  }
+
+  #serveWaiting(): void {
+    try {
+      this.waiters.serve();
+    } catch (error) {
+      this.context.reportBug(error);
+      throw error;
+    }
   }
 
   // keeps (2)
@@ -675,30 +684,18 @@ export class Database implements SessionHost {
     const name = request[0];
     if (name === undefined) return emptyCommand;
     let command = findCommand(name);
-    if (command === undefined || !(caller.transport === "http" ? command.isAvailableOverHttp : this.#exists(command))) {
-      if (command === undefined) this.unknownCount += 1;
-      else this.countsOf(command).rejected += 1;
-      return notAvailable(name);
-    }
+    if (command === undefined || !(caller.transport === "http" ? command.isAvailableOverHttp : this.#exists(command)))
+      return refuseName(this, name, command);
     if (command.subcommandByName !== undefined && request.length > 1) {
       const subcommand = request[1] as Bytes;
       const found = command.subcommandByName.get(upperCase(subcommand));
-      if (found === undefined) {
-        this.unknownCount += 1;
-        return unknownSubcommand(command.name, subcommand);
-      }
+      if (found === undefined) return refuseSubcommand(this, command, subcommand);
       command = found;
     }
     const { arity } = command;
-    if (arity >= 0 ? request.length !== arity : request.length < -arity) {
-      this.countsOf(command).rejected += 1;
-      return refusalOf(caller, command, wrongArity(command.fullName));
-    }
-    const refusal = caller.user.isUnrestricted ? undefined : caller.user.refusalOf(command, request);
-    if (refusal === undefined) return command;
-    this.countsOf(command).rejected += 1;
-    this.noteDenial(caller, refusal, { context, command });
-    return refusalOf(caller, command, refusal);
+    if (arity >= 0 ? request.length !== arity : request.length < -arity) return refuseArity(this, caller, command);
+    const denial = caller.user.isUnrestricted ? undefined : caller.user.refusalOf(command, request);
+    return denial === undefined ? command : refuseRight(this, denial, { caller, command, context });
   }
 
   /** False for a command that exists only for the tests of Redis. */

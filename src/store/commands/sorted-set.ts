@@ -302,7 +302,9 @@ function zpop(call: Call, end: End): Reply {
 
 /** Members with their scores, in one flat array. */
 export function flatReply(pairs: readonly Scored[]): Reply[] {
-  return pairs.flatMap(({ member, score }) => [member, double(score)]);
+  const replies: Reply[] = [];
+  for (const { member, score } of pairs) replies.push(member, double(score));
+  return replies;
 }
 
 function zmpop(call: Call): Reply {

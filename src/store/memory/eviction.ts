@@ -78,15 +78,15 @@ export class Eviction {
    * no key may be evicted although it does not fit: then it must not grow.
    */
   makeRoom(): boolean {
-    this.#hasRoom = this.#evict();
+    const { bytesMax } = this.#keyspace.memory;
+    this.#hasBacklog = false;
+    this.#hasRoom = bytesMax === 0 || this.#evict(bytesMax);
     return this.#hasRoom;
   }
 
-  #evict(): boolean {
+  #evict(bytesMax: number): boolean {
     const keyspace = this.#keyspace;
-    const { bytesMax } = keyspace.memory;
-    this.#hasBacklog = false;
-    if (bytesMax === 0 || keyspace.usedBytes <= bytesMax) return true;
+    if (keyspace.usedBytes <= bytesMax) return true;
     // Evictions must be recorded: without that nothing is evicted, and writes are refused for the same reason.
     if (!keyspace.mayRemoveExpired) return true;
     const startMs = this.#clock.monotonicMs();

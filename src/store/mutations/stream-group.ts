@@ -72,12 +72,18 @@ interface DeliveryOfNext {
   readonly atMs: number;
 }
 
+interface CountedDelivery extends DeliveryOfNext {
+  readonly readCount: number | undefined;
+  /** The delivered entries, which the caller has just read; absent: they are read. */
+  readonly entries?: readonly StreamEntry[];
+}
+
 /** Delivers the next entries to a consumer, which is created if missing. Returns them. */
 export function deliverEntries(keyspace: Keyspace, groupKey: GroupKey, delivery: DeliveryOfNext): StreamEntry[] {
   const { entries, state } = nextOf(keyspace, groupKey, delivery.count);
   const record = writeGroupKey(keyspace.record(DELIVER_COUNTED), groupKey);
   writeReadCount(record.bytes(delivery.consumer).number(delivery.count).time(delivery.atMs), state);
-  applyDeliverCounted(keyspace, groupKey, { ...delivery, readCount: state.readCount });
+  applyDeliverCounted(keyspace, groupKey, { ...delivery, readCount: state.readCount, entries });
   return entries;
 }
 
@@ -323,14 +329,9 @@ function applyActive(
   consumer.activeMs = activeMs;
 }
 
-function applyDeliverCounted(
-  keyspace: Keyspace,
-  groupKey: GroupKey,
-  delivery: DeliveryOfNext & { readonly readCount: number | undefined },
-): void {
+function applyDeliverCounted(keyspace: Keyspace, groupKey: GroupKey, delivery: CountedDelivery): void {
   const { stream, group } = changingGroup(keyspace, groupKey);
-  const { atMs, count, readCount } = delivery;
-  const entries = nextEntries(stream, group, count);
+  const { atMs, count, readCount, entries = nextEntries(stream, group, count) } = delivery;
   willChange(keyspace, { stream, group }, { consumer: delivery.consumer, ids: entries });
   const consumer = group.consumerAt(delivery.consumer, atMs);
   consumer.seenMs = atMs;

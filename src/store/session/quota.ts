@@ -15,7 +15,10 @@ export class Quota {
 
   /** Counts commands, all or none of them. Returns the refusal if they would exceed the limit. */
   take(count: number, nowMs: number): CommandError | undefined {
-    if (this.#max === 0) return undefined;
+    return this.#max === 0 ? undefined : this.#takeOfDay(count, nowMs);
+  }
+
+  #takeOfDay(count: number, nowMs: number): CommandError | undefined {
     const day = Math.floor(nowMs / DAY_MS);
     if (day !== this.#day) {
       this.#day = day;

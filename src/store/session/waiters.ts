@@ -150,9 +150,13 @@ export class Waiters {
     this.#retryLater(waiter);
   }
 
+  /** True if the running unit of work made a key ready. */
+  get hasReady(): boolean {
+    return this.#ready.size > 0;
+  }
+
   /** Serves clients for which the running unit of work made a key ready, before its frame is closed. keeps (2) */
   serve(): void {
-    if (this.#ready.size === 0) return;
     this.#keyspace.notifiesMisses = false;
     for (const key of this.#ready) {
       this.#ready.delete(key);
