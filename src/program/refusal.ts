@@ -104,8 +104,12 @@ function placeOf(fault: unknown, directory: string): string {
 
 /** Failures of a command that the operator can end. Others would be our bugs. */
 const commandFaults: ReadonlySet<string> = new Set(["EACCES", "EPERM", "ENOTDIR", "EIO", "damaged lock"]);
-/** A write names no file in its error. */
-const fullFaults: ReadonlySet<string> = new Set(["ENOSPC", "EDQUOT"]);
+
+/** Whether a write found no space. Its error names no file. */
+export function isFullDisk(fault: unknown): boolean {
+  const code = lockFaultOf(fault) ?? codeOf(fault);
+  return code === "ENOSPC" || code === "EDQUOT";
+}
 
 /**
  * An error of a command about the data directory, its lock or a file in it as a refusal for the operator; any other error
@@ -114,9 +118,7 @@ const fullFaults: ReadonlySet<string> = new Set(["ENOSPC", "EDQUOT"]);
 export function commandRefusal(fault: unknown, directory: string, place: string): unknown {
   const path = pathOf(fault);
   const lockFault = lockFaultOf(fault);
-  if (path === undefined && fullFaults.has(lockFault ?? codeOf(fault) ?? "")) {
-    return directoryRefusal(fault, directory, place);
-  }
+  if (path === undefined && isFullDisk(fault)) return directoryRefusal(fault, directory, place);
   const isInside = path === directory || path?.startsWith(`${directory}/`) === true;
   const code = lockFault ?? (isInside ? codeOf(fault) : undefined);
   if (code === undefined || !commandFaults.has(code)) return fault;
