@@ -66,6 +66,13 @@ for (const [code, path, sentence] of commandFaults) {
   });
 }
 
+test("a command on a full disk says so: the error of a write names no file", () => {
+  assert.equal(
+    String(commandRefusal(systemError("ENOSPC"), "/data", "--data-dir")),
+    "StartRefusal: No space left for the data directory /data: free some space, or choose another with --data-dir",
+  );
+});
+
 test("a file of the data directory that may not be read is named", () => {
   const fault = Object.assign(systemError("EACCES"), { path: "/data/store/0000000001.journal" });
   assert.equal(

@@ -102,8 +102,14 @@ function placeOf(fault: unknown, directory: string): string {
     : `the data directory ${directory}`;
 }
 
-/** Failures of a command that only reads the data directory, and whose reason says all. */
-const readFaults: ReadonlySet<string> = new Set(["EACCES", "EPERM", "ENOTDIR", "EIO", "damaged lock"]);
+/** Failures of a command that the operator can end. Others would be our bugs. */
+const commandFaults: ReadonlySet<string> = new Set(["EACCES", "EPERM", "ENOTDIR", "EIO", "damaged lock"]);
+
+/** Whether a write found no space. Its error names no file. */
+export function isFullDisk(fault: unknown): boolean {
+  const code = lockFaultOf(fault) ?? codeOf(fault);
+  return code === "ENOSPC" || code === "EDQUOT";
+}
 
 /**
  * An error of a command about the data directory, its lock or a file in it as a refusal for the operator; any other error
@@ -112,9 +118,10 @@ const readFaults: ReadonlySet<string> = new Set(["EACCES", "EPERM", "ENOTDIR", "
 export function commandRefusal(fault: unknown, directory: string, place: string): unknown {
   const path = pathOf(fault);
   const lockFault = lockFaultOf(fault);
+  if (path === undefined && isFullDisk(fault)) return directoryRefusal(fault, directory, place);
   const isInside = path === directory || path?.startsWith(`${directory}/`) === true;
   const code = lockFault ?? (isInside ? codeOf(fault) : undefined);
-  if (code === undefined || !readFaults.has(code)) return fault;
+  if (code === undefined || !commandFaults.has(code)) return fault;
   if (code !== "EACCES" && code !== "EPERM") return directoryRefusal(fault, directory, place);
   return new StartRefusal(
     `No permission to use ${placeOf(fault, directory)}: run this as its owner, or choose another with ${place}`,

@@ -27,7 +27,7 @@ import { assertNoNode } from "../../cluster/node-file.ts";
 import { openDataDirectory, STORED_AREAS } from "../../directory/data-directory.ts";
 import { type DirectoryLock, lockDirectory } from "../../directory/directory-lock.ts";
 import { copyHistoryFile } from "../../history/copy.ts";
-import { codeOf, commandRefusal, StartRefusal } from "../../refusal.ts";
+import { codeOf, commandRefusal, isFullDisk, StartRefusal } from "../../refusal.ts";
 import type { RunSettings } from "../../settings/run-settings.ts";
 import { formatFor, stderrLog } from "../../stderr.ts";
 import { noteFromCommandLine } from "../../tenants/audit-log.ts";
@@ -67,7 +67,9 @@ export async function backUp(run: RunSettings, { file, replaces, version }: Back
     const done = (await backUpDirectory(run, backup)) ?? (await backUpServer(run, directory, backup));
     return describe(backup, done);
   } catch (fault) {
-    const ofDirectory = commandRefusal(fault, directory, run.origins.dataDirectory.place);
+    // What may not be read is in the data directory; only a full disk names no file, and it is that of the output.
+    const { place } = run.origins.dataDirectory;
+    const ofDirectory = isFullDisk(fault) ? fault : commandRefusal(fault, directory, place);
     throw ofDirectory === fault ? backupRefusal(fault, backup.path) : ofDirectory;
   }
 }
