@@ -4,7 +4,7 @@
  *
  * Run: npm run pictures
  */
-import { mkdirSync, rmSync } from "node:fs";
+import { readdirSync, rmSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import type { Page } from "playwright-core";
 import { goTo, openBrowser, openPage } from "../../test/console/browser.ts";
@@ -33,8 +33,7 @@ async function takePicture(page: Page, name: string): Promise<void> {
   await page.screenshot({ path: `${folder}${name}.png` });
 }
 
-rmSync(folder, { recursive: true, force: true });
-mkdirSync(folder, { recursive: true });
+for (const file of readdirSync(folder)) if (file.endsWith(".png")) rmSync(`${folder}${file}`);
 const [browser, shop] = await Promise.all([openBrowser(), startShop()]);
 const { admin } = shop.larder;
 try {
