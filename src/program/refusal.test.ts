@@ -69,7 +69,7 @@ for (const [code, path, sentence] of commandFaults) {
 test("a command on a full disk says so: the error of a write names no file", () => {
   assert.equal(
     String(commandRefusal(systemError("ENOSPC"), "/data", "--data-dir")),
-    "StartRefusal: No space left for the data directory /data: free some space, or choose another with --data-dir",
+    "StartRefusal: No space left on the disk that the command writes to: free some space",
   );
 });
 

@@ -118,7 +118,10 @@ export function isFullDisk(fault: unknown): boolean {
 export function commandRefusal(fault: unknown, directory: string, place: string): unknown {
   const path = pathOf(fault);
   const lockFault = lockFaultOf(fault);
-  if (path === undefined && isFullDisk(fault)) return directoryRefusal(fault, directory, place);
+  if (path === undefined && isFullDisk(fault))
+    return new StartRefusal("No space left on the disk that the command writes to: free some space", 1, {
+      cause: fault,
+    });
   const isInside = path === directory || path?.startsWith(`${directory}/`) === true;
   const code = lockFault ?? (isInside ? codeOf(fault) : undefined);
   if (code === undefined || !commandFaults.has(code)) return fault;
