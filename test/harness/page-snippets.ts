@@ -15,12 +15,12 @@ export const reasons = [
   "needs a hosted service",
   "needs a registry",
   "needs a running example",
-  "needs a test runner",
   "needs another machine",
   "needs containers",
   "needs PostgreSQL",
   "needs systemd",
   "needs the Python clients",
+  "here, but by npm run package",
   "shortened from examples, whose tests run them",
   "not a program",
 ] as const;

@@ -14,6 +14,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { commandRows } from "../../src/program/cli/commands.ts";
+import { tryPageTests } from "./page-tests.ts";
 
 /** The oldest and the newest supported version. */
 const NODE_MAJORS = [24, 26];
@@ -212,9 +213,20 @@ function tryRunners(tarball: string): void {
   cpSync(join(here, "runners"), target, { recursive: true });
   writeFileSync(join(target, "package.json"), '{ "private": true, "type": "module" }\n');
   const { devDependencies } = JSON.parse(readFileSync(join(root, "package.json"), "utf8")) as PackageFile;
-  const names = ["@upstash/redis", "typescript", "@types/node"].map((name) => `${name}@${devDependencies[name]}`);
+  const names = ["@upstash/redis", "redis", "typescript", "@types/node"].map(
+    (name) => `${name}@${devDependencies[name]}`,
+  );
   npm(target, "install", "--ignore-scripts", "--no-audit", "--no-fund", tarball, ...names, ...RUNNERS);
   const compile = ["tsc", "--strict", "--noEmit", "--skipLibCheck", "--target", "es2024", "--types", "node"];
+  const run = (cwd: string, [program = "", ...words]: readonly string[]): void => {
+    const { status, stdout, stderr } = spawnSync(program, words, {
+      cwd,
+      env: withoutOwn(),
+      encoding: "utf8",
+      timeout: 60_000,
+    });
+    assert.equal(status, 0, [cwd, program, ...words, stdout, stderr].join("\n"));
+  };
   const commands = [
     [process.execPath, "--test", "--test-global-setup=node-setup.mjs", "node.test.mjs"],
     [process.execPath, "--test", "node.test.mjs"],
@@ -222,16 +234,10 @@ function tryRunners(tarball: string): void {
     ["npx", "--no", "--", "jest"],
     ["npx", "--no", "--", ...compile, "--module", "nodenext", "vitest.test.ts"],
   ];
-  for (const [program = "", ...words] of commands) {
-    const { status, stdout, stderr } = spawnSync(program, words, {
-      cwd: target,
-      env: withoutOwn(),
-      encoding: "utf8",
-      timeout: 60_000,
-    });
-    assert.equal(status, 0, [program, ...words, stdout, stderr].join("\n"));
-  }
+  for (const command of commands) run(target, command);
   console.log("tests of node:test, Vitest and Jest get larders of their own");
+  tryPageTests(target, run);
+  console.log("the tests of the pages pass");
 }
 
 /** The tests in examples/testing, in a copy as its README describes it. */
