@@ -17,7 +17,6 @@ import {
   singleOnly,
 } from "../tools/tests/processes.ts";
 import { rooms } from "../tools/tests/rooms.ts";
-import { queueOf } from "../tools/tests/run.ts";
 import { differences, quiet, stateOfProcess } from "../tools/tests/shard.ts";
 import { sizes } from "../tools/tests/sizes.ts";
 
@@ -44,22 +43,6 @@ test("the longest files of a proof start first, each in its own process", () => 
   assert.deepEqual(
     first.map(({ files }) => files),
     longest.map((file) => [file]),
-  );
-});
-
-test("a lane for processes that mostly wait takes no others, and the other lanes take these last", () => {
-  const processes = [
-    { name: "waits", files: [], mostlyWaits: true },
-    { name: "computes", files: [] },
-    { name: "waits too", files: [], mostlyWaits: true },
-  ] as const;
-  const sorted = queueOf(processes, { sortsOut: true });
-  const taken = [false, false, true, true, false].map((isForWaiting) => sorted(isForWaiting)?.name);
-  assert.deepEqual(taken, ["computes", "waits", "waits too", undefined, undefined]);
-  const unsorted = queueOf(processes, { sortsOut: false });
-  assert.deepEqual(
-    processes.map(() => unsorted(false)?.name),
-    ["waits", "computes", "waits too"],
   );
 });
 

@@ -5,8 +5,7 @@
  *     proof some suites again for each setting of a cluster.
  * (2) The processes that may take long start first. The shards start last, in
  *     the order of their groups: those at the end are short, so that no
- *     processor is idle then. A proof has lanes beside the others for processes
- *     that mostly wait (`run.ts`).
+ *     processor is idle then.
  */
 import { globSync } from "node:fs";
 import { matchesGlob } from "node:path";
@@ -28,8 +27,6 @@ interface Group {
   readonly filesMax: number;
   /** The same in a proof, where a random suite takes minutes. Absent: as in the other sizes. */
   readonly proofFilesMax?: number;
-  /** Its tests wait for leases and for programs, and use a processor for a small part of their time. */
-  readonly mostlyWaits?: true;
 }
 
 /** The processes of a proof differ from those of the other sizes. */
@@ -40,7 +37,7 @@ export interface ProcessOptions {
 /** In the order in which their processes start. */
 const groups: readonly Group[] = [
   // Tests of the whole program start programs. Those that start nodes of clusters wait for them longest.
-  { name: "nodes", files: "test/program/cluster/**", filesMax: 2, proofFilesMax: 1, mostlyWaits: true },
+  { name: "nodes", files: "test/program/cluster/**", filesMax: 2, proofFilesMax: 1 },
   { name: "starts", files: "test/program/start-and-stop.test.ts", filesMax: 1 },
   { name: "program", files: "test/program/**", filesMax: 6 },
   // Each file starts a browser.
@@ -53,8 +50,8 @@ const groups: readonly Group[] = [
     proofFilesMax: 1,
   },
   // Only in a proof: its servers alone start in ten seconds. It mostly waits.
-  { name: "failovers", files: "test/failover/**", filesMax: 1, mostlyWaits: true },
-  { name: "object-stores", files: "test/object-stores/**", filesMax: 1, mostlyWaits: true },
+  { name: "failovers", files: "test/failover/**", filesMax: 1 },
+  { name: "object-stores", files: "test/object-stores/**", filesMax: 1 },
   // Random suites and kills take the time of their budget, in a proof for minutes and with much memory.
   { name: "kills", files: "test/simulation/kill/**", filesMax: 3, proofFilesMax: 1 },
   { name: "planted", files: "test/simulation/planted/**", filesMax: 1 },
@@ -119,7 +116,6 @@ export interface TestProcess {
   readonly files: readonly string[];
   /** The server that the suites test; absent: a single one. */
   readonly setting?: SuiteSettingName;
-  readonly mostlyWaits?: true;
 }
 
 interface ClusterSuite extends Pick<Group, "name" | "files" | "filesMax"> {
@@ -202,9 +198,8 @@ export function processesOf(patterns: readonly string[], { isProof }: ProcessOpt
     const filesMax = isProof ? (group.proofFilesMax ?? group.filesMax) : group.filesMax;
     const hasOwnProcess = (file: string): boolean => filesMax === 1 || Object.hasOwn(ownProcess, file);
     const [own = [], shared = []] = split(ofGroup.get(group) ?? [], hasOwnProcess);
-    const how = group.mostlyWaits === true ? { mostlyWaits: group.mostlyWaits } : {};
-    alone.push(...own.map((file) => ({ name: file, files: [file], ...how })));
-    shards.push(...shardsOf({ name: group.name, filesMax }, shared).map((one) => ({ ...one, ...how })));
+    alone.push(...own.map((file) => ({ name: file, files: [file] })));
+    shards.push(...shardsOf({ name: group.name, filesMax }, shared));
   }
   if (isProof) alone.sort((one, other) => rankOf(one) - rankOf(other));
   return [...alone, ...shards];

@@ -17,8 +17,6 @@ const HOOK = new URL("./test-hook.ts", import.meta.url).href;
 export interface RunOptions {
   /** Processes at a time. */
   readonly concurrency: number;
-  /** Processes at a time beside those, of those that mostly wait. Absent: none. */
-  readonly waitingCount?: number;
   /** A single test that takes longer fails. */
   readonly testMsMax: number;
   /** How long a process may take to close what its tests have opened. Absent: the default of `shard.ts`. */
@@ -39,41 +37,23 @@ export async function runTests(processes: readonly TestProcess[], options: RunOp
   process.once("exit", () => rmSync(folder, { recursive: true, force: true }));
   for (const signal of ["SIGINT", "SIGTERM"] as const) process.once(signal, () => process.exit(1));
 
-  const { concurrency, waitingCount = 0, testMsMax, closingMsMax } = options;
+  const { concurrency, testMsMax, closingMsMax } = options;
   const report = new Report();
-  const next = queueOf(processes, { sortsOut: waitingCount > 0 });
-  const lane = async (isForWaiting: boolean): Promise<void> => {
-    for (let one = next(isForWaiting); one !== undefined; one = next(isForWaiting)) {
+  const left = [...processes];
+  const lane = async (): Promise<void> => {
+    for (let one = left.shift(); one !== undefined; one = left.shift()) {
       const events: TestEvent[] = [];
       const files = [entryOf(one, { folder, closingMsMax })];
       for await (const event of run({ files, timeout: testMsMax })) events.push(event);
       await report.add(one, events);
     }
   };
-  const lanes = Array.from({ length: concurrency + waitingCount }, (_, index) => lane(index >= concurrency));
-  await Promise.all(lanes);
+  await Promise.all(Array.from({ length: concurrency }, lane));
   await report.end();
   const { isPassed, fileMs, shardMs } = report;
   const missing = processes.filter((one) => one.files.some((file) => !fileMs.has(nameOf(file, one))));
   for (const one of missing) console.error(describeMissing(one, fileMs, folder));
   return { isPassed: isPassed && missing.length === 0, fileMs, shardMs };
-}
-
-/**
- * Returns the next process for a lane. If the lanes sort them out, some take only those that mostly wait, and the others take
- * these last.
- */
-export function queueOf(
-  processes: readonly TestProcess[],
-  { sortsOut }: { readonly sortsOut: boolean },
-): (isForWaiting: boolean) => TestProcess | undefined {
-  if (!sortsOut) {
-    const left = [...processes];
-    return () => left.shift();
-  }
-  const waiting = processes.filter((one) => one.mostlyWaits);
-  const others = processes.filter((one) => !one.mostlyWaits);
-  return (isForWaiting) => (isForWaiting ? waiting.shift() : (others.shift() ?? waiting.shift()));
 }
 
 /** The counts of a run of `node:test`, and their names in its report. */

@@ -7,8 +7,6 @@ export interface Size {
   readonly tests: readonly string[];
   /** Test processes at a time, for two cores. */
   readonly concurrency: number;
-  /** Processes at a time beside those, of those that mostly wait. Absent: none. */
-  readonly waitingCount?: number;
   /** A single test that takes longer hangs. */
   readonly testMsMax: number;
   /** Whether tests start the program. */
@@ -48,9 +46,8 @@ export const sizes: Readonly<Record<string, Size>> = {
   proof: {
     hasStatics: false,
     tests: [...RANDOM, ...SLOW, ...DRAWN, ...budgets.flatMap((row) => (row.setting === undefined ? row.files : []))],
-    // More would need too much memory.
+    // More would need too much memory, and suites that measure times would miss their limits.
     concurrency: 2,
-    waitingCount: 1,
     testMsMax: 1_800_000,
     startsProgram: true,
   },
