@@ -84,8 +84,15 @@ export class Workload {
     action?.run(this, api, user);
   }
 
-  /** Sends a request that leaves one frame or none, which is durable when the answer comes. */
-  ask<Result>(work: () => Promise<Result>, told: (result: Result) => void = () => {}): void {
+  /**
+   * Sends a request that leaves one frame or none, which is durable when the answer comes. An answer that nothing has changed
+   * (`changes`) promises nothing: frames that the engine writes within the call, when a disk has space again, are not its own.
+   */
+  ask<Result>(
+    work: () => Promise<Result>,
+    told: (result: Result) => void = () => {},
+    changes: (result: Result) => boolean = () => true,
+  ): void {
     const life = this.#life;
     const { refusal, nextPosition } = life;
     const answer = work();
@@ -94,7 +101,7 @@ export class Workload {
       (result) => {
         if (life.isDead) return;
         life.guard(() => {
-          if (hasChanged) life.model.ledger.acknowledge(nextPosition);
+          if (hasChanged && changes(result)) life.model.ledger.acknowledge(nextPosition);
           told(result);
         });
       },
@@ -239,6 +246,7 @@ export class Workload {
       (isCancelled) => {
         check(isCancelled === isCancellable, () => `Cancel of ${message.sequence}: ${ledger.history(message)}`);
       },
+      (isCancelled) => isCancelled,
     );
   }
 
@@ -270,6 +278,7 @@ export class Workload {
         return answer.then((told) => ({ told, count }));
       },
       ({ told, count }) => check(told === count, () => `${count} messages are cancelled, but ${told} are reported`),
+      ({ told }) => told > 0,
     );
   }
 
@@ -290,12 +299,18 @@ export class Workload {
       ({ published }) => {
         for (const { messageId } of published) ledger.acknowledgeMessage(messageId);
       },
+      ({ published }) => published.length > 0,
     );
   }
 
   deleteLetters(api: MessagingApi, user: User): void {
     const filter = this.#drawLetters(user);
-    if (filter !== undefined) this.ask(() => api.deleteDeadLetters(filter, {}));
+    if (filter === undefined) return;
+    this.ask(
+      () => api.deleteDeadLetters(filter, {}),
+      () => {},
+      ({ deleted }) => deleted > 0,
+    );
   }
 
   /** One dead letter, or all with a label. */
