@@ -130,7 +130,10 @@ interface ListenerParts {
   readonly isReserved?: boolean;
 }
 
-type TenantCalls = Pick<Administration, "listTenants" | "createTenant" | "deleteTenant" | "resetPassword">;
+type TenantCalls = Pick<
+  Administration,
+  "listTenants" | "knownTenants" | "createTenant" | "deleteTenant" | "resetPassword"
+>;
 
 /** The state of a server once its tenants are resolved. */
 interface Decided {
@@ -394,6 +397,7 @@ export class Server implements SlotEvents {
       }),
       snapshot: () => this.#snapshotAll(),
       listTenants: (kind) => calls.listTenants(kind),
+      knownTenants: (kind) => calls.knownTenants(kind),
       createTenant: async (kind, name, description) => {
         const made = await calls.createTenant(kind, name, description);
         this.#events?.note("tenant made", { kind: tenantNouns[kind], name });

@@ -1,6 +1,7 @@
 /**
  * What a page shows, from requests: `useLoad` runs a function when the page appears and when its inputs change, keeps the last
- * answer while the next one is on its way, and asks again at an interval only while the page is visible.
+ * answer while the next one is on its way, and asks again at an interval only while the page is visible and no answer is on its
+ * way: a server whose answers take longer than the interval is still shown.
  */
 import { useCallback, useEffect, useRef, useState } from "preact/hooks";
 import { ApiError } from "./client.ts";
@@ -29,18 +30,24 @@ export function useLoad<Value>(
   const [round, setRound] = useState(0);
   const key = JSON.stringify(inputs);
   const lastKey = useRef(key);
+  const isBusy = useRef(false);
   // `key` stands for what `load` closes over.
   useEffect(() => {
     const controller = new AbortController();
     const isNew = lastKey.current !== key;
     lastKey.current = key;
+    isBusy.current = true;
     setState((old) => (isNew ? { isLoading: true } : { ...old, isLoading: true }));
     load(controller.signal).then(
       (value) => {
-        if (!controller.signal.aborted) setState({ value, isLoading: false });
+        if (controller.signal.aborted) return;
+        isBusy.current = false;
+        setState({ value, isLoading: false });
       },
       (error: unknown) => {
-        if (!controller.signal.aborted) setState((old) => ({ ...old, error: textOf(error), isLoading: false }));
+        if (controller.signal.aborted) return;
+        isBusy.current = false;
+        setState((old) => ({ ...old, error: textOf(error), isLoading: false }));
       },
     );
     return () => controller.abort();
@@ -49,7 +56,7 @@ export function useLoad<Value>(
   useEffect(() => {
     if (everyMs === undefined) return;
     const timer = setInterval(() => {
-      if (document.visibilityState === "visible") reload();
+      if (document.visibilityState === "visible" && !isBusy.current) reload();
     }, everyMs);
     return () => clearInterval(timer);
   }, [everyMs, reload]);

@@ -132,6 +132,8 @@ export interface Administration {
   /** Starts a snapshot of each area. False if data is not persisted. */
   snapshot(): boolean;
   listTenants(kind: TenantKind): Promise<readonly TenantFacts[]>;
+  /** At once, without a question to an area: the tenants that have tokens, and not those that only have data. */
+  knownTenants(kind: TenantKind): readonly TenantFacts[];
   /** `description`: the fields besides the name, not checked yet. */
   createTenant(kind: TenantKind, name: string, description?: Readonly<Record<string, unknown>>): Promise<TenantTokens>;
   deleteTenant(kind: TenantKind, name: string): Promise<ChangeReach>;
@@ -439,7 +441,7 @@ export function openAdminArea(watched: Watched, refusal: RequestFailure): HttpSe
   const administration: Administration = {
     ...watched,
     ...{ stats: refuse, settings: refuse, problems: refuse, clients: refuse, killClient: refuse, snapshot: refuse },
-    ...{ listTenants: refuse, createTenant: refuse, deleteTenant: refuse, resetPassword: refuse },
+    ...{ listTenants: refuse, knownTenants: refuse, createTenant: refuse, deleteTenant: refuse, resetPassword: refuse },
   };
   return adminAreaFor(administration, { admits: refuse, callerOf: ({ remoteAddress }) => remoteAddress });
 }

@@ -55,7 +55,10 @@ export interface TenantAdministrationOptions {
   readonly indexRules: IndexRules;
 }
 
-type TenantCalls = Pick<Administration, "listTenants" | "createTenant" | "deleteTenant" | "resetPassword">;
+type TenantCalls = Pick<
+  Administration,
+  "listTenants" | "knownTenants" | "createTenant" | "deleteTenant" | "resetPassword"
+>;
 
 /** The noun of each kind, for texts. */
 export const tenantNouns = {
