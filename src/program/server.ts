@@ -353,10 +353,11 @@ export class Server implements SlotEvents {
       }
     }
     // Looked up at each call, because the area may not serve.
-    const dataOf = (area: AreaName): Pick<AreaData, "setTokens" | "dropTenant" | "tenantNames"> => ({
+    const dataOf = (area: AreaName): Pick<AreaData, "setTokens" | "dropTenant" | "tenantNames" | "tenantMemory"> => ({
       setTokens: (tenant) => this.#serving(area).data.setTokens(tenant),
       dropTenant: (name) => this.#serving(area).data.dropTenant(name),
       tenantNames: () => this.#serving(area).data.tenantNames(),
+      tenantMemory: () => this.#serving(area).data.tenantMemory(),
     });
     const administration = new TenantAdministration({
       tenants,

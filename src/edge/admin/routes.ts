@@ -74,6 +74,8 @@ export interface TenantFacts {
   readonly name: string;
   /** Its origin: `configuration`, `environment`, `larder dev`, `data directory`, `cluster`, or `unlisted` if it has none. */
   readonly source: string;
+  /** The memory of its data, as it counts for the memory limit; absent on a node of a cluster that does not serve it. */
+  readonly memoryBytes?: number;
   /** Its description, if it has one. */
   readonly [fact: string]: unknown;
 }
