@@ -58,7 +58,7 @@ export async function figuresOf({ name, api }: Pick<MeasuredSlot, "name" | "api"
   return { labels: { area: name }, families: await inTime(figures, []) };
 }
 
-/** The answer of an area, or `late` if there is none in time. */
+/** The answer of an area, or `late` after the time limit. */
 async function inTime<Value>(answer: Promise<Value>, late: Value): Promise<Value> {
   const limit = Promise.withResolvers<Value>();
   const cancel = systemClock.after(FIGURES_MS_MAX, () => limit.resolve(late));
