@@ -1,5 +1,5 @@
 /** An index: its definition, its size, its namespaces. */
-import { useLoad } from "../../api/load.ts";
+import { listMs, useLoad } from "../../api/load.ts";
 import { Action } from "../../parts/action.tsx";
 import { Badge } from "../../parts/badge.tsx";
 import { bytesText, countText, shareText } from "../../parts/format.ts";
@@ -27,7 +27,9 @@ const SHOWN = [
 ];
 
 export default function Namespaces({ params: { tenant = "" } }: PageProps) {
-  const { value, error, reload } = useLoad((signal) => infoOf(tenant, signal), [tenant], { everyMs: EVERY_MS });
+  const { value, error, reload } = useLoad((signal) => infoOf(tenant, signal), [tenant], {
+    everyMs: (info) => listMs(EVERY_MS, Object.keys(info?.namespaces ?? {}).length),
+  });
   const memory = useLoad((signal) => memoryOf(tenant, signal), [tenant], { everyMs: MEMORY_EVERY_MS });
   if (value === undefined) return error === undefined ? <Loading /> : <ErrorBox error={error} onRetry={reload} />;
   const rows = Object.entries(value.namespaces).map(([name, info]) => ({ name, ...info }));
