@@ -211,7 +211,11 @@ export class ClusterAdministration implements TenantCalls {
   #withMade(kind: TenantKind, facts: readonly TenantFacts[]): readonly TenantFacts[] {
     const made = this.#madeOf(kind);
     const names = new Set(made.map(({ name }) => name));
-    return [...facts.filter(({ name }) => !names.has(name)), ...made.map(factsOf)];
+    const memoryOf = new Map(facts.map(({ name, memoryBytes }) => [name, memoryBytes]));
+    return [
+      ...facts.filter(({ name }) => !names.has(name)),
+      ...made.map((tenant) => factsOf(tenant, memoryOf.get(tenant.name))),
+    ];
   }
 
   #madeOf(kind: TenantKind): readonly KnownTenant[] {
@@ -219,6 +223,10 @@ export class ClusterAdministration implements TenantCalls {
   }
 }
 
-function factsOf({ name, tenant }: KnownTenant): TenantFacts {
-  return { name, source: "cluster", ...(tenant?.index && describeIndex(tenant.index)) };
+/** `memoryBytes`: undefined if this node has no data of it. */
+function factsOf({ name, tenant }: KnownTenant, memoryBytes: number | undefined): TenantFacts {
+  return {
+    ...{ name, source: "cluster", ...(tenant?.index && describeIndex(tenant.index)) },
+    ...(memoryBytes !== undefined && { memoryBytes }),
+  };
 }
