@@ -3,6 +3,7 @@ import { useSignal } from "@preact/signals";
 import type { ComponentType } from "preact";
 import { useEffect, useRef, useState } from "preact/hooks";
 import { LocationProvider, useLocation } from "preact-iso";
+import { ANSWER_MS_MAX } from "./api/client.ts";
 import { loadSession, logOut, session, sessionError } from "./api/session.ts";
 import { LogIn } from "./log-in.tsx";
 import { type Page, type PageGroup, type PageProps, pageGroups, type TenantKind } from "./pages/pages.ts";
@@ -14,19 +15,27 @@ import { BASE } from "./places.ts";
 import { chooseTenant, chosenTenant } from "./tenant.ts";
 
 export function App() {
-  if (sessionError.value !== undefined && session.value === undefined)
-    return (
-      <main>
-        <ErrorBox error={sessionError.value} onRetry={() => void loadSession()} />
-      </main>
-    );
-  if (session.value === undefined) return <Loading />;
+  if (session.value === undefined) return <Start error={sessionError.value} />;
   if (!session.value.loggedIn) return <LogIn />;
   return (
     <LocationProvider scope={BASE}>
       <Frame />
       <Toasts />
     </LocationProvider>
+  );
+}
+
+/** The frame until larder has answered who is here. */
+function Start({ error }: { error: string | undefined }) {
+  return (
+    <div class="frame">
+      <header class="top">
+        <span class="brand">larder</span>
+        <span class="spring" />
+        <ThemeChoice />
+      </header>
+      <main>{error === undefined ? <Loading /> : <ErrorBox error={error} onRetry={() => void loadSession()} />}</main>
+    </div>
   );
 }
 
@@ -165,10 +174,13 @@ function Shown({ page, params }: { page: Page; params: PageProps["params"] }) {
   const [state, setState] = useState<{ Content?: ComponentType<PageProps>; error?: string }>({});
   useEffect(() => {
     document.title = `${page.title} · larder`;
-    page.load().then(
-      ({ default: Content }) => setState({ Content }),
-      (error: unknown) => setState({ error: `the page cannot be loaded: ${error}` }),
-    );
+    const fail = (reason: unknown): void => setState({ error: `the page cannot be loaded: ${reason}` });
+    const limit = setTimeout(fail, ANSWER_MS_MAX, `its code has not come within ${ANSWER_MS_MAX / 1_000} s`);
+    page
+      .load()
+      .then(({ default: Content }) => setState({ Content }), fail)
+      .finally(() => clearTimeout(limit));
+    return () => clearTimeout(limit);
   }, [page]);
   const { Content, error } = state;
   if (error !== undefined) return <ErrorBox error={error} />;

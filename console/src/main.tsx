@@ -7,5 +7,7 @@ import { applyTheme } from "./parts/theme.ts";
 
 applyTheme();
 const root = document.getElementById("app");
+// The note that the page is loading.
+root?.replaceChildren();
 if (root !== null) render(<App />, root);
 void loadSession();

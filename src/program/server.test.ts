@@ -80,6 +80,7 @@ function notingSlot(name: AreaName, { steps, refusesPort }: { steps: string[]; r
     data: {
       reset: async () => note("reset"),
       tenantNames: async () => [],
+      tenantMemory: async () => [],
       setTokens: async () => {},
       dropTenant: async () => {},
       backUp: async () => 0,

@@ -130,7 +130,10 @@ interface ListenerParts {
   readonly isReserved?: boolean;
 }
 
-type TenantCalls = Pick<Administration, "listTenants" | "createTenant" | "deleteTenant" | "resetPassword">;
+type TenantCalls = Pick<
+  Administration,
+  "listTenants" | "knownTenants" | "createTenant" | "deleteTenant" | "resetPassword"
+>;
 
 /** The state of a server once its tenants are resolved. */
 interface Decided {
@@ -350,10 +353,11 @@ export class Server implements SlotEvents {
       }
     }
     // Looked up at each call, because the area may not serve.
-    const dataOf = (area: AreaName): Pick<AreaData, "setTokens" | "dropTenant" | "tenantNames"> => ({
+    const dataOf = (area: AreaName): Pick<AreaData, "setTokens" | "dropTenant" | "tenantNames" | "tenantMemory"> => ({
       setTokens: (tenant) => this.#serving(area).data.setTokens(tenant),
       dropTenant: (name) => this.#serving(area).data.dropTenant(name),
       tenantNames: () => this.#serving(area).data.tenantNames(),
+      tenantMemory: () => this.#serving(area).data.tenantMemory(),
     });
     const administration = new TenantAdministration({
       tenants,
@@ -394,6 +398,7 @@ export class Server implements SlotEvents {
       }),
       snapshot: () => this.#snapshotAll(),
       listTenants: (kind) => calls.listTenants(kind),
+      knownTenants: (kind) => calls.knownTenants(kind),
       createTenant: async (kind, name, description) => {
         const made = await calls.createTenant(kind, name, description);
         this.#events?.note("tenant made", { kind: tenantNouns[kind], name });

@@ -30,8 +30,8 @@ export type { DropReason, Listener, Push, Subscriber } from "./observe/pushes.ts
 export type { Reply } from "./reply/reply.ts";
 export type { LuaLimits } from "./scripting/lua/runtime.ts";
 export type { Caller } from "./session/caller.ts";
-export { type ClientFacts, clientFacts } from "./session/client-facts.ts";
-export { type ClientState, clientStates } from "./session/client-line.ts";
+export type { ClientFacts } from "./session/client-facts.ts";
+export { clientFacts, clientStates } from "./session/client-line.ts";
 export type { LoggedIn, SessionLogin, SessionPeer } from "./session/peer.ts";
 export type { Session, SessionOptions } from "./session/session.ts";
 export { openSession, Store, type StoreOptions } from "./store.ts";

@@ -1,7 +1,7 @@
 /** Every page of the console in a real browser: it opens, runs no text of users, and can be used by everyone. */
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
-import type { Browser, Page } from "playwright-core";
+import type { Browser, Page, Route } from "playwright-core";
 import { seededRandom } from "../../src/kernel/random.ts";
 import type { Larder } from "../../src/mod.ts";
 import { drawnPart } from "../harness/drawn-part.ts";
@@ -86,6 +86,33 @@ describe("pages of the console", { skip: missingBrowser() }, () => {
     await page.getByText("No client passes these filters.").waitFor();
     assert.equal(await client.hearAll(), "");
     assert.equal(await page.evaluate("window.hacked"), undefined);
+    assert.deepEqual(problems, []);
+  });
+
+  test("a page shows its frame at once, says what it waits for, and asks again only after an answer", async () => {
+    await using opened = await openPage(browser);
+    const { page, problems } = opened;
+    await page.clock.install();
+    let held = Promise.withResolvers<Route>();
+    const nextHeld = async (): Promise<Route> => {
+      const route = await held.promise;
+      held = Promise.withResolvers();
+      return route;
+    };
+    await page.route(/\/api\/(?:session|overview)$/, (route) => held.resolve(route));
+    await page.goto(`${larder.admin.url}/console/`);
+    await nextHeld();
+    await page.getByRole("banner").getByText("larder").waitFor();
+    await page.clock.runFor(20_000);
+    await page.getByText("larder has not answered within 20 s").waitFor();
+    await page.getByRole("button", { name: "Try again" }).click();
+    await (await nextHeld()).continue();
+    const overview = await nextHeld();
+    await page.clock.runFor(12_000);
+    await page.getByText("Still waiting for the answer of larder").waitFor();
+    // A second request would have replaced it.
+    await overview.continue();
+    await page.getByRole("heading", { level: 1, name: "Home" }).waitFor();
     assert.deepEqual(problems, []);
   });
 

@@ -21,6 +21,8 @@ export interface RequestOptions {
   /** Sent as it is; `json` is not set then. */
   readonly body?: BodyInit;
   readonly signal?: AbortSignal;
+  /** The time limit of an answer; `ANSWER_MS_MAX` if absent. */
+  readonly waitMs?: number;
 }
 
 /** An answer that is not a success; `message` is larder's own text. */
@@ -36,8 +38,46 @@ export class ApiError extends Error {
 
 const ROOT = "/console/api/";
 
-/** Sends a request and resolves with the response, which is a success. Throws `ApiError`. */
-export async function send(path: string, options: RequestOptions = {}): Promise<Response> {
+/** The time limit of an answer: the admin port itself waits up to 60 s for an area. */
+export const ANSWER_MS_MAX = 65_000;
+
+/** Sends a request and resolves with the response, which is a success; its body has no time limit. Throws `ApiError`. */
+export function send(path: string, options: RequestOptions = {}): Promise<Response> {
+  return exchange(path, options, (response) => response);
+}
+
+/** Sends a request and resolves with the JSON of the answer; undefined for an empty one. Throws `ApiError`. */
+export async function request<Answer = Json>(path: string, options: RequestOptions = {}): Promise<Answer> {
+  const text = await exchange(path, options, (response) => response.text());
+  return (text === "" ? undefined : JSON.parse(text)) as Answer;
+}
+
+/** `read` is within the time limit. */
+async function exchange<Value>(
+  path: string,
+  options: RequestOptions,
+  read: (response: Response) => Value | Promise<Value>,
+): Promise<Value> {
+  const { signal, waitMs = ANSWER_MS_MAX } = options;
+  const limit = new AbortController();
+  const timer = setTimeout(() => limit.abort(), waitMs);
+  try {
+    const both = signal === undefined ? limit.signal : AbortSignal.any([signal, limit.signal]);
+    const response = await fetchSigned(path, options, both);
+    if (response.ok) return await read(response);
+    if (response.status === 401 && path !== "login") endSession();
+    throw new ApiError(await errorText(response), response.status);
+  } catch (error) {
+    if (error instanceof ApiError || signal?.aborted === true) throw error;
+    const reason = limit.signal.aborted ? `has not answered within ${waitMs / 1_000} s` : "does not answer";
+    throw new ApiError(`larder ${reason}`, 0);
+  } finally {
+    clearTimeout(timer);
+  }
+}
+
+/** With the CSRF token, if it may be a change. */
+function fetchSigned(path: string, options: RequestOptions, signal: AbortSignal): Promise<Response> {
   const { method = options.json === undefined && options.body === undefined ? "GET" : "POST" } = options;
   const headers = new Headers(options.headers);
   if (method !== "GET") headers.set("x-larder-csrf", session.value?.csrf ?? "");
@@ -46,27 +86,12 @@ export async function send(path: string, options: RequestOptions = {}): Promise<
     headers.set("content-type", "application/json");
     body = JSON.stringify(options.json);
   }
-  let response: Response;
-  try {
-    response = await fetch(ROOT + path + queryText(options.query), {
-      method,
-      headers,
-      ...(body !== undefined && { body }),
-      ...(options.signal !== undefined && { signal: options.signal }),
-    });
-  } catch (error) {
-    if (options.signal?.aborted === true) throw error;
-    throw new ApiError("larder does not answer", 0);
-  }
-  if (response.ok) return response;
-  if (response.status === 401 && path !== "login") endSession();
-  throw new ApiError(await errorText(response), response.status);
-}
-
-/** Sends a request and resolves with the JSON of the answer; undefined for an empty one. */
-export async function request<Answer = Json>(path: string, options?: RequestOptions): Promise<Answer> {
-  const text = await (await send(path, options)).text();
-  return (text === "" ? undefined : JSON.parse(text)) as Answer;
+  return fetch(ROOT + path + queryText(options.query), {
+    method,
+    headers,
+    signal,
+    ...(body !== undefined && { body }),
+  });
 }
 
 function queryText(query: RequestOptions["query"]): string {

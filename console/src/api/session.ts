@@ -12,14 +12,17 @@ export interface Session {
   readonly tenants?: Readonly<Record<"databases" | "indexes" | "users", readonly string[]>>;
 }
 
+/** Sooner than others: until the first answer there is nothing to use. */
+const SESSION_MS_MAX = 20_000;
+
 /** Undefined until larder has answered. */
 export const session = signal<Session | undefined>(undefined);
 export const sessionError = signal<string | undefined>(undefined);
 
 export async function loadSession(): Promise<void> {
+  sessionError.value = undefined;
   try {
-    session.value = await request<Session>("session");
-    sessionError.value = undefined;
+    session.value = await request<Session>("session", { waitMs: SESSION_MS_MAX });
   } catch (error) {
     sessionError.value = error instanceof ApiError ? error.message : String(error);
   }

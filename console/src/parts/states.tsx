@@ -1,11 +1,20 @@
 /** What a page shows instead of its content. */
 import type { ComponentChildren } from "preact";
+import { useEffect, useState } from "preact/hooks";
 import { Button } from "./button.tsx";
 
+/** After this time a page says whose answer it waits for. */
+const SLOW_MS = 5_000;
+
 export function Loading() {
+  const [isSlow, setSlow] = useState(false);
+  useEffect(() => {
+    const timer = setTimeout(() => setSlow(true), SLOW_MS);
+    return () => clearTimeout(timer);
+  }, []);
   return (
     <p class="loading" role="status">
-      Loading…
+      {isSlow ? "Still waiting for the answer of larder, which may be starting or busy…" : "Loading…"}
     </p>
   );
 }

@@ -26,7 +26,7 @@ export const CLIENTS_PAGE_DEFAULT = 100;
 
 const ID = /^[1-9]\d{0,14}$/;
 
-/** The id of a client in a path or a query; undefined: it is none. */
+/** The id of a client in a path or a query; undefined if it is not valid. */
 export function readClientId(given: string): number | undefined {
   return ID.test(given) ? Number(given) : undefined;
 }

@@ -25,6 +25,7 @@ async function send(
       version: { version: "1.2.3", node: "26.0.0", formats: { data: 1 } },
       metrics: async () => "larder_x 1\n",
       listTenants: async () => [{ name: "main", source: "configuration" }],
+      knownTenants: () => [],
       createTenant: async (_kind, name, description) => ({ name, ...description, token: "t", readOnlyToken: "r" }),
       deleteTenant: async () => ({}),
       resetPassword: async (_kind, name) => ({ name, token: "t2", readOnlyToken: "r2" }),

@@ -74,6 +74,8 @@ export interface TenantFacts {
   readonly name: string;
   /** Its origin: `configuration`, `environment`, `larder dev`, `data directory`, `cluster`, or `unlisted` if it has none. */
   readonly source: string;
+  /** The memory of its data, as it counts for the memory limit; absent on a node of a cluster that does not serve it. */
+  readonly memoryBytes?: number;
   /** Its description, if it has one. */
   readonly [fact: string]: unknown;
 }
@@ -132,6 +134,8 @@ export interface Administration {
   /** Starts a snapshot of each area. False if data is not persisted. */
   snapshot(): boolean;
   listTenants(kind: TenantKind): Promise<readonly TenantFacts[]>;
+  /** At once, without a question to an area: the tenants that have tokens, and not those that only have data. */
+  knownTenants(kind: TenantKind): readonly TenantFacts[];
   /** `description`: the fields besides the name, not checked yet. */
   createTenant(kind: TenantKind, name: string, description?: Readonly<Record<string, unknown>>): Promise<TenantTokens>;
   deleteTenant(kind: TenantKind, name: string): Promise<ChangeReach>;
@@ -439,7 +443,7 @@ export function openAdminArea(watched: Watched, refusal: RequestFailure): HttpSe
   const administration: Administration = {
     ...watched,
     ...{ stats: refuse, settings: refuse, problems: refuse, clients: refuse, killClient: refuse, snapshot: refuse },
-    ...{ listTenants: refuse, createTenant: refuse, deleteTenant: refuse, resetPassword: refuse },
+    ...{ listTenants: refuse, knownTenants: refuse, createTenant: refuse, deleteTenant: refuse, resetPassword: refuse },
   };
   return adminAreaFor(administration, { admits: refuse, callerOf: ({ remoteAddress }) => remoteAddress });
 }

@@ -197,7 +197,7 @@ export function describeAdmin(): AreaDescription {
       Error: object({ error: text }),
       Startup: object({ status: words("started", "starting"), areas: mapOf(text) }),
       Readiness: object({ status: words("ready", "not ready"), areas: mapOf(text), reasons: list(text) }),
-      Tenant: { ...object({ name: text, source: text }), additionalProperties: anything },
+      Tenant: { ...object({ name: text, source: text }, { memoryBytes: count }), additionalProperties: anything },
       Tokens: { ...object({ name: text, token: text, readOnlyToken: text }), additionalProperties: anything },
       AuditEntry: object(
         { time: text, action: text, caller: text, outcome: words(...auditOutcomes) },

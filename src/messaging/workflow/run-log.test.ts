@@ -139,6 +139,37 @@ test("a delivery without a result is next, with its errors and the next attempt"
   });
 });
 
+test("a step that succeeded later has the failed attempts of all deliveries that ran it", () => {
+  const ended = [created, active, delivered];
+  const endedLater = [created, active, error, retry, active, delivered];
+  const plan = (targetStep: number): object => ({ stepId: 0, targetStep, stepName: `p${targetStep}`, concurrent: 2 });
+  const ofCall: Partial<EnvelopeFields> = { headers: ["Upstash-Workflow-StepId", "4"] };
+  const log = logOf([
+    { ...start, states: endedLater },
+    { id: "msg_2", body: { stepId: 1, stepName: "a" }, states: ended },
+    { id: "msg_3", body: plan(2), states: endedLater },
+    { id: "msg_4", body: plan(3), states: ended },
+    { id: "msg_5", body: { stepId: 2, stepName: "p2" }, states: ended },
+    { id: "msg_6", body: { stepId: 3, stepName: "p3" }, states: endedLater },
+    { id: "msg_7", workflow: { callType: "toCallback" }, fields: ofCall, states: endedLater },
+    { id: "msg_8", workflow: { callType: "fromCallback" }, fields: ofCall, states: ended },
+    { id: "msg_9", body: { stepId: 4, stepName: "call" }, states: ended },
+    { id: "msg_10", body: { stepId: 5, stepName: "last" }, states: [created, active, error, retry] },
+  ]);
+  const attempts = log.groups.map(({ type, steps }) => [
+    type,
+    ...steps.map((step) => `${summary(step)} ${"errors" in step ? (step.errors as readonly object[]).length : "-"}`),
+  ]);
+  assert.deepEqual(attempts, [
+    ["sequential", "init STEP_SUCCESS input -"],
+    ["sequential", "1 a STEP_SUCCESS 1"],
+    ["parallel", "2 p2 STEP_SUCCESS 1", "3 p3 STEP_SUCCESS -"],
+    ["sequential", "4 call STEP_SUCCESS 2"],
+    ["sequential", "5 last STEP_SUCCESS -"],
+    ["next", "STEP_RETRY 1"],
+  ]);
+});
+
 test("a delivery under way is in progress, except in a run that has ended", () => {
   const messages = [{ ...start, states: [created, active] }];
   assert.deepEqual(shown(logOf(messages)), [

@@ -5,6 +5,10 @@
  *     sequential   the start, and steps one after the other
  *     parallel     steps that were planned together, with results as they come
  *     next         a delivery without a result yet
+ *
+ * The failed attempts of a step are those of the messages whose deliveries ran it: the
+ * plan of a parallel step, otherwise the messages since the step before it; and of a
+ * call also those of the call and of its answer.
  */
 import type { LogEntry, LoggedMessage } from "../api.ts";
 import type { EnvelopeFields, WaitFields } from "../options/envelope.ts";
@@ -108,6 +112,15 @@ function isOfEndpoint({ fields: { workflow } }: RunStep): boolean {
   return workflow?.callType === "step" || workflow?.callType === "fromCallback";
 }
 
+function isPlan({ step }: RunStep): boolean {
+  return step !== undefined && plannedStep(step) !== undefined;
+}
+
+/** True of a message that fails: it will be retried, or was given up. */
+function isTroubled({ state }: RunStep): boolean {
+  return state === messageState.retry || state === messageState.failed || state === messageState.error;
+}
+
 class Grouping {
   readonly #run: Run;
   readonly #messages: readonly RunStep[];
@@ -119,6 +132,10 @@ class Grouping {
   readonly #results = new Set<number>();
   readonly #calls = new Map<number, RunStep>();
   readonly #answers = new Map<number, RunStep>();
+  /** The messages whose deliveries ran each step. */
+  readonly #runners = new Map<number, readonly RunStep[]>();
+  /** The deliveries since the last step that was shown: they run the next one. */
+  #unfollowed: RunStep[] = [];
   #fork: { readonly group: StepGroup; readonly concurrent: number } | undefined;
 
   constructor(run: Run, messages: readonly RunStep[], { nowMs, invoked }: Pick<RunLogFacts, "nowMs" | "invoked">) {
@@ -140,6 +157,8 @@ class Grouping {
       if (workflow?.isInit === true) this.#groups.push({ type: "sequential", steps: [this.#initial(message)] });
       else if (workflow?.callType === "toCallback") this.#called(message);
       else if (message.step !== undefined) this.#stepped(message, message.step);
+      const isRunner = workflow?.isInit === true || (message.step !== undefined && !isPlan(message));
+      if (isRunner && !isTroubled(message)) this.#unfollowed.push(message);
     }
     this.#waiting();
     this.#next();
@@ -164,6 +183,7 @@ class Grouping {
 
   #planned(message: RunStep, step: StepFields, target: number): void {
     if (this.#placeOf.has(target)) return;
+    this.#runners.set(target, [...this.#takeUnfollowed(), message]);
     const concurrent = typeof step["concurrent"] === "number" ? step["concurrent"] : 1;
     if (this.#fork === undefined || this.#fork.group.steps.length >= this.#fork.concurrent) {
       this.#fork = { group: { type: "parallel", steps: [] }, concurrent };
@@ -174,7 +194,7 @@ class Grouping {
     group.steps.push({
       ...this.#fieldsOf(message, { ...step, stepId: target, targetStep: undefined }),
       state: this.#planState(message),
-      ...errorsOf(message),
+      ...this.#attemptsAt(target),
     });
   }
 
@@ -187,8 +207,10 @@ class Grouping {
       message.notBeforeMs > message.createdAtMs;
     const isDropped = message.state === messageState.cancelled && message.notBeforeMs > this.#run.endedAtMs;
     const place = this.#placeOf.get(id);
+    if (place === undefined) this.#runners.set(id, this.#takeUnfollowed());
     const shown = {
       ...this.#fieldsOf(message, step),
+      ...this.#attemptsAt(id),
       state: place === undefined && isDropped ? "STEP_CANCELED" : isSleeping ? "STEP_PROGRESS" : "STEP_SUCCESS",
     };
     if (place !== undefined) {
@@ -218,9 +240,10 @@ class Grouping {
       place.group.steps[place.index] = { ...place.group.steps[place.index], ...this.#callOf(id) };
       return;
     }
+    this.#runners.set(id, this.#takeUnfollowed());
     const group: StepGroup = {
       type: "sequential",
-      steps: [{ ...this.#fieldsOf(message, step), state: this.#pendingState(), ...errorsOf(message) }],
+      steps: [{ ...this.#fieldsOf(message, step), state: this.#pendingState(), ...this.#attemptsAt(id) }],
     };
     this.#placeOf.set(id, { group, index: 0 });
     this.#groups.push(group);
@@ -262,11 +285,14 @@ class Grouping {
     const place = typeof id === "number" ? this.#placeOf.get(id) : undefined;
     if (place === undefined) {
       const { targetStep: _none, ...shown } = step;
-      const group: StepGroup = {
-        type: "sequential",
-        steps: [{ ...shownStep(shown), callType: "step", state: ended ?? this.#pendingState(), ...facts }],
-      };
-      if (typeof id === "number") this.#placeOf.set(id, { group, index: 0 });
+      const group: StepGroup = { type: "sequential", steps: [] };
+      if (typeof id === "number") {
+        this.#placeOf.set(id, { group, index: 0 });
+        this.#runners.set(id, this.#takeUnfollowed());
+      }
+      const attempts = typeof id === "number" ? this.#attemptsAt(id) : {};
+      const state = ended ?? this.#pendingState();
+      group.steps.push({ ...shownStep(shown), callType: "step", state, ...facts, ...attempts });
       this.#groups.push(group);
       return;
     }
@@ -280,21 +306,18 @@ class Grouping {
     const last = this.#messages.findLast(isOfEndpoint);
     const steps: object[] = [];
     for (const message of this.#messages) {
-      if (!isOfEndpoint(message) || (message.step !== undefined && plannedStep(message.step) !== undefined)) continue;
-      const isTroubled =
-        message.state === messageState.retry ||
-        message.state === messageState.failed ||
-        message.state === messageState.error;
+      if (!isOfEndpoint(message) || isPlan(message)) continue;
       const isUnderWay =
         message === last &&
         this.#run.isStarted &&
         (message.state === messageState.active ||
           (message.state === messageState.created && message.notBeforeMs <= this.#nowMs));
-      if (!isTroubled && !isUnderWay) continue;
+      if (!isTroubled(message) && !isUnderWay) continue;
       steps.push({
         messageId: message.id,
         ...stepNameOf(message),
-        state: message.state === messageState.failed ? "STEP_FAILED" : isTroubled ? "STEP_RETRY" : "STEP_PROGRESS",
+        state:
+          message.state === messageState.failed ? "STEP_FAILED" : isTroubled(message) ? "STEP_RETRY" : "STEP_PROGRESS",
         retries: message.fields.retriesMax,
         ...errorsOf(message),
         ...retryDelayOf(message),
@@ -302,6 +325,26 @@ class Grouping {
       });
     }
     if (steps.length > 0) this.#groups.push({ type: "next", steps });
+  }
+
+  /** The deliveries that the step which is shown now followed. */
+  #takeUnfollowed(): readonly RunStep[] {
+    const taken = this.#unfollowed;
+    this.#unfollowed = [];
+    return taken;
+  }
+
+  /** The failed attempts to run a step, also of one that succeeded later. */
+  #attemptsAt(id: number): object {
+    const answer = this.#answers.get(id);
+    const messages = [
+      ...(this.#runners.get(id) ?? []),
+      this.#calls.get(id),
+      // The errors of a delivery that goes on failing are in the group `next`.
+      answer !== undefined && isTroubled(answer) ? undefined : answer,
+    ];
+    const errors = messages.flatMap((message) => message?.errors ?? []);
+    return errors.length === 0 ? {} : { errors: errors.sort((one, other) => one.time - other.time) };
   }
 
   #planState(message: RunStep): string {

@@ -229,12 +229,20 @@ export interface AreaControl {
   figures(): Promise<readonly FamilySnapshot[]>;
 }
 
+/** The memory of a tenant's data, as its engine counts it for the limit of the thread. */
+export interface TenantMemory {
+  readonly name: string;
+  readonly memoryBytes: number;
+}
+
 /** The data of a serving area, and its tenants. */
 export interface AreaData {
   /** Empties the area (dev). Resolves when that is durable. */
   reset(): Promise<void>;
   /** Tenants that have data: on this shard, or on all that the area serves. */
   tenantNames(shard?: number): Promise<readonly string[]>;
+  /** The same tenants with their memory, on all shards that the area serves. */
+  tenantMemory(): Promise<readonly TenantMemory[]>;
   /** Replaces all tokens of a tenant. */
   setTokens(tenant: AreaTenant): Promise<void>;
   /** Removes a tenant, its tokens and its data. Resolves when that is durable. */

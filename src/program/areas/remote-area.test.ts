@@ -28,6 +28,7 @@ function echoingArea(steps: string[]): AreaApi {
     data: {
       reset: () => Promise.reject(new Error("the disk is broken")),
       tenantNames: async () => ["main"],
+      tenantMemory: async () => [{ name: "main", memoryBytes: 7 }],
       setTokens: async ({ name }) => note("setTokens", name),
       dropTenant: async (name) => note("dropTenant", name),
       backUp: async (target) => {
@@ -68,6 +69,7 @@ test("calls every part of an area across threads", async () => {
   const changes = { put: [], closed: [], removed: [{ name: "old", shard: 4 }], left: [] };
   assert.deepEqual(await control.changeTenants(changes), [{ name: "old", shard: 4 }]);
   assert.deepEqual(await data.tenantNames(), ["main"]);
+  assert.deepEqual(await data.tenantMemory(), [{ name: "main", memoryBytes: 7 }]);
   await data.setTokens({ name: "second", tokens: [] });
   await data.dropTenant("second");
   assert.equal(await data.backUp("/backup"), 7);

@@ -48,7 +48,12 @@ async function resetInDirectory(run: RunSettings, name: string): Promise<TenantT
       throw new StartRefusal(
         `${directory.tokensPath} has no token of the database ${name}: the environment or the configuration sets it, or no start has created it yet`,
       );
-    const noArea = { setTokens: async () => {}, dropTenant: async () => {}, tenantNames: async () => [] };
+    const noArea = {
+      setTokens: async () => {},
+      dropTenant: async () => {},
+      tenantNames: async () => [],
+      tenantMemory: async () => [],
+    };
     const administration = new TenantAdministration({
       tenants,
       stored: before,

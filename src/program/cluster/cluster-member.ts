@@ -111,7 +111,10 @@ export interface MemberOptions {
   readonly log: Log;
 }
 
-type TenantCalls = Pick<Administration, "listTenants" | "createTenant" | "deleteTenant" | "resetPassword">;
+type TenantCalls = Pick<
+  Administration,
+  "listTenants" | "knownTenants" | "createTenant" | "deleteTenant" | "resetPassword"
+>;
 
 /** Only the owner. */
 const DIRECTORY_MODE = 0o700;

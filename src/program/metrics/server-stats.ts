@@ -11,7 +11,7 @@ import { kindOfArea } from "../tenants/administration.ts";
 import type { CopyThread } from "../workers/copy-thread.ts";
 import { type AreaStats, durationsIn, figuresIn, type ServerStats } from "./stats.ts";
 
-/** How long the metrics wait for the figures of an area. */
+/** How long the metrics wait for the figures, and for the tenants, of an area. */
 const FIGURES_MS_MAX = 2_000;
 
 type MeasuredSlot = Pick<AreaSlot, "name" | "api" | "status">;
@@ -54,21 +54,28 @@ export async function readServerStats(server: MeasuredServer): Promise<ServerSta
 
 /** An area that does not answer has no figures, and does not delay those of the others. */
 export async function figuresOf({ name, api }: Pick<MeasuredSlot, "name" | "api">): Promise<LabelledSnapshot> {
-  const late = Promise.withResolvers<readonly []>();
-  const cancel = systemClock.after(FIGURES_MS_MAX, () => late.resolve([]));
   const figures = (api?.control.figures() ?? Promise.resolve([])).catch(() => []);
-  const families = await Promise.race([figures, late.promise]);
-  cancel();
-  return { labels: { area: name }, families };
+  return { labels: { area: name }, families: await inTime(figures, []) };
+}
+
+/** The answer of an area, or `late` after the time limit. */
+async function inTime<Value>(answer: Promise<Value>, late: Value): Promise<Value> {
+  const limit = Promise.withResolvers<Value>();
+  const cancel = systemClock.after(FIGURES_MS_MAX, () => limit.resolve(late));
+  try {
+    return await Promise.race([answer, limit.promise]);
+  } finally {
+    cancel();
+  }
 }
 
 async function tenantCountOf({ listTenants }: MeasuredServer, area: AreaName): Promise<number | undefined> {
-  const listed = await listTenants(kindOfArea[area]).catch((fault: unknown) => {
+  const listed = listTenants(kindOfArea[area]).catch((fault: unknown) => {
     // While it opens or stops, an area does not report them; its other figures are still useful.
     if (fault instanceof RequestFailure) return undefined;
     throw fault;
   });
-  return listed?.length;
+  return (await inTime(listed, undefined))?.length;
 }
 
 /** The shards of an area; undefined: of a single server. */

@@ -15,6 +15,7 @@ import { faultFields } from "../../kernel/log.ts";
 import { systemRandom } from "../../kernel/random.ts";
 import { Messaging, moveBodies } from "../../messaging/mod.ts";
 import type { AreaStorage } from "../../persistence/area-storage.ts";
+import type { TenantMemory } from "../areas/area.ts";
 import type { StorageHooks } from "../areas/area-persistence.ts";
 import { type AreaTenant, NO_TENANTS, type TenantsAtOpen } from "../areas/area-tenant.ts";
 import { messagingWatcher } from "../events/watchers.ts";
@@ -138,6 +139,10 @@ export class MessagingService implements AreaService {
 
   async tenantNames(): Promise<readonly string[]> {
     return this.#messaging.userNames;
+  }
+
+  async tenantMemory(): Promise<readonly TenantMemory[]> {
+    return [...this.#messaging.engine.state.users].map(({ name, memory }) => ({ name, memoryBytes: memory.bytes }));
   }
 
   async setTokens({ name, tokens, signingKeys, isMoving }: AreaTenant): Promise<void> {

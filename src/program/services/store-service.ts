@@ -14,7 +14,7 @@ import { systemClock } from "../../kernel/clock.ts";
 import { OWNER_MOVES } from "../../kernel/journal.ts";
 import { secretBytes, systemRandom } from "../../kernel/random.ts";
 import { openSnapshotCheck, RedisCompat, type RespFigures, SNAPSHOT_CHECK_SEED_BYTES, Store } from "../../store/mod.ts";
-import type { AreaClients } from "../areas/area.ts";
+import type { AreaClients, TenantMemory } from "../areas/area.ts";
 import { type AreaTenant, NO_TENANTS, type TenantsAtOpen } from "../areas/area-tenant.ts";
 import type { ListenerEnvironment } from "../listeners/listener.ts";
 import { measureResp, measureStore, measureStreams } from "../metrics/store.ts";
@@ -177,6 +177,10 @@ export class StoreService implements AreaService {
 
   async tenantNames(): Promise<readonly string[]> {
     return this.#store.databaseNames;
+  }
+
+  async tenantMemory(): Promise<readonly TenantMemory[]> {
+    return this.#store.databases.map(({ name, memory }) => ({ name, memoryBytes: memory.bytes }));
   }
 
   async setTokens({ name, tokens, isMoving }: AreaTenant): Promise<void> {

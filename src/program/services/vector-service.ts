@@ -20,6 +20,7 @@ import {
   VectorEngine,
 } from "../../vector/index/mod.ts";
 import type { IndexDefinition, RowPlacement } from "../../vector/mod.ts";
+import type { TenantMemory } from "../areas/area.ts";
 import { type AreaTenant, NO_TENANTS, type TenantsAtOpen } from "../areas/area-tenant.ts";
 import { measureTenants } from "../metrics/tenants.ts";
 import { measureSearchThreads, measureVectors } from "../metrics/vector.ts";
@@ -143,6 +144,10 @@ export class VectorService implements AreaService {
 
   async tenantNames(): Promise<readonly string[]> {
     return this.#engine.indexNames;
+  }
+
+  async tenantMemory(): Promise<readonly TenantMemory[]> {
+    return [...this.#engine.indexes].map(({ name, state }) => ({ name, memoryBytes: state.memory.bytes }));
   }
 
   async setTokens(tenant: AreaTenant): Promise<void> {

@@ -46,6 +46,7 @@ function setUp({ tenants = [tenant("main")], data = ["main"] }: { tenants?: Tena
       if (!isServing) throw new Error("not serving");
       return [...names];
     },
+    tenantMemory: async () => [...names].map((name) => ({ name, memoryBytes: name.length })),
   };
   const calls = new TenantAdministration({
     tenants: { databases: tenants, indexes: [], users: [] },
@@ -223,11 +224,11 @@ test("the list has the source of each tenant; data of unlisted tenants can be de
   });
 
   assert.deepEqual(await calls.listTenants("databases"), [
-    { name: "main", source: "data directory" },
+    { name: "main", source: "data directory", memoryBytes: 4 },
     { name: "a", source: "configuration" },
     { name: "b", source: "environment" },
     { name: "c", source: "larder dev" },
-    { name: "old", source: "unlisted" },
+    { name: "old", source: "unlisted", memoryBytes: 3 },
   ]);
   await calls.deleteTenant("databases", "old");
   assert.deepEqual(steps, ["drop old", "keep"]);
@@ -279,8 +280,16 @@ test("B.index: a new index is stored with its definition, which the list shows a
       dimension: 8,
       similarity: "COSINE",
       embedding: { model: "m" },
+      memoryBytes: 4,
     },
-    { name: "plain", source: "data directory", type: "DENSE", dimension: "auto", similarity: "COSINE" },
+    {
+      name: "plain",
+      source: "data directory",
+      type: "DENSE",
+      dimension: "auto",
+      similarity: "COSINE",
+      memoryBytes: 5,
+    },
   ]);
   assert.deepEqual(plans.get("docs"), {
     definition: { type: "DENSE", dimension: 8, similarity: "COSINE", denseModel: "m", sparseModel: undefined },

@@ -42,7 +42,7 @@ import {
 import type { StoredIndex, StoredTenant, StoredTokens } from "./stored-tokens.ts";
 import { type IndexTenant, type Secret, secretsOfNew, type Tenant, type Tenants, type UserTenant } from "./tokens.ts";
 
-type AreaTenants = Pick<AreaData, "setTokens" | "dropTenant" | "tenantNames">;
+type AreaTenants = Pick<AreaData, "setTokens" | "dropTenant" | "tenantNames" | "tenantMemory">;
 
 export interface TenantAdministrationOptions {
   readonly tenants: Readonly<Record<TenantKind, readonly AnyTenant[]>>;
@@ -55,7 +55,10 @@ export interface TenantAdministrationOptions {
   readonly indexRules: IndexRules;
 }
 
-type TenantCalls = Pick<Administration, "listTenants" | "createTenant" | "deleteTenant" | "resetPassword">;
+type TenantCalls = Pick<
+  Administration,
+  "listTenants" | "knownTenants" | "createTenant" | "deleteTenant" | "resetPassword"
+>;
 
 /** The noun of each kind, for texts. */
 export const tenantNouns = {
@@ -104,9 +107,11 @@ export class TenantAdministration implements TenantCalls {
   listTenants(kind: TenantKind): Promise<readonly TenantFacts[]> {
     return this.#inTurn(async () => {
       const tenants = this.#tenants[kind];
-      const listed = this.knownTenants(kind);
-      const unlisted = (await this.#options.areas[kind].tenantNames()).filter((name) => !tenants.has(name));
-      return [...listed, ...unlisted.map((name) => ({ name, source: "unlisted" }))];
+      const stored = await this.#options.areas[kind].tenantMemory();
+      const memoryOf = new Map(stored.map(({ name, memoryBytes }) => [name, { memoryBytes }]));
+      const listed = this.knownTenants(kind).map((facts) => ({ ...facts, ...memoryOf.get(facts.name) }));
+      const unlisted = stored.filter(({ name }) => !tenants.has(name));
+      return [...listed, ...unlisted.map((facts) => ({ ...facts, source: "unlisted" }))];
     });
   }
 

@@ -1,7 +1,8 @@
-/** A caller as CLIENT LIST, CLIENT INFO and ACL LOG print it. */
+/** A caller as CLIENT LIST, CLIENT INFO and ACL LOG print it, and as the admin port shows it. */
 import type { Bytes } from "../../kernel/bytes.ts";
 import type { CommandFacts } from "../command-facts.ts";
 import type { Caller } from "./caller.ts";
+import type { ClientFacts } from "./client-facts.ts";
 import type { Session } from "./session.ts";
 
 /** The special states of a session: the letter of CLIENT LIST, and the word of the admin port. */
@@ -19,9 +20,7 @@ const states = [
   ["T", "no-touch", ({ leavesKeysUntouched }) => leavesKeysUntouched],
 ] as const satisfies readonly (readonly [letter: string, word: string, holds: (session: Session) => boolean])[];
 
-export type ClientState = (typeof states)[number][1];
-
-export const clientStates: readonly ClientState[] = states.map(([, word]) => word);
+export const clientStates: readonly string[] = states.map(([, word]) => word);
 
 type Field = readonly [name: string, value: string | number];
 
@@ -43,7 +42,7 @@ export function flagsOf(session: Session): string {
 }
 
 /** The words of its states. */
-export function statesOf(session: Session): readonly ClientState[] {
+function statesOf(session: Session): readonly string[] {
   return states.flatMap(([, word, holds]) => (holds(session) ? [word] : []));
 }
 
@@ -89,6 +88,32 @@ export function clientLine(session: Session, nowMs: number): Bytes {
   ]);
 }
 
+/** The facts of a session that is logged in. */
+export function clientFacts(session: Session, nowMs: number): ClientFacts {
+  const { peer, listening, transaction, lastCommand } = session;
+  return {
+    id: session.id,
+    address: peer.address,
+    localAddress: peer.localAddress,
+    user: session.user.name,
+    name: session.name,
+    libraryName: session.libraryName,
+    libraryVersion: session.libraryVersion,
+    respVersion: session.respVersion,
+    ageSeconds: secondsSince(session.startedAtMs, nowMs),
+    idleSeconds: secondsSince(session.lastUsedMs, nowMs),
+    states: statesOf(session),
+    ...(lastCommand !== undefined && { lastCommand: lastCommand.fullName }),
+    commands: session.commandCount,
+    subscriptions: listening.count,
+    queuedCommands: transaction.isOpen ? transaction.queued.length : 0,
+    watchedKeys: transaction.watchedCount,
+    memoryBytes: memoryBytesOf(session),
+    receivedBytes: peer.receivedBytes,
+    sentBytes: peer.sentBytes,
+  };
+}
+
 /** The line of an HTTP caller, whose session is one request: without the fields of a connection. */
 export function requestLine({ address, user }: Caller, command: CommandFacts | undefined): Bytes {
   return lineOf([
@@ -116,6 +141,6 @@ function lineOf(fields: readonly Field[]): Bytes {
 }
 
 /** Whole seconds, none if the clock was set back. */
-export function secondsSince(startMs: number, nowMs: number): number {
+function secondsSince(startMs: number, nowMs: number): number {
   return Math.max(0, Math.floor((nowMs - startMs) / 1_000));
 }

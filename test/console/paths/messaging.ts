@@ -14,6 +14,7 @@ export const messaging: MainPath = {
     await page.getByLabel("Body").pressSequentially('{"order": 17}');
     await publish(page, { Destination: url });
     await page.getByText("Attempt 1: delivered").waitFor();
+    await page.getByText("The log keeps the response of failed attempts only.").waitFor();
     const id = (await page.locator("h1 bdi").innerText()).trim();
     await page.getByRole("region", { name: "Body of the message" }).getByText('"order": 17').waitFor();
     await follow(page, "Messaging", "Messages");

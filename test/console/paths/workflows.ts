@@ -3,11 +3,16 @@ import { follow, type MainPath, press } from "./main-path.ts";
 
 export const workflows: MainPath = {
   area: "Workflows",
-  fact: "shows the steps of a run, cancels one that sleeps, and restarts one from its dead letter",
+  fact: "shows the steps of a run with their failed attempts, cancels one that sleeps, and restarts one from its dead letter",
   async walk({ page, app }) {
+    let greetings = 0;
     const greeting = app.workflow("greeting", async (context) => {
       const name = await context.run("read the name", () => "Ada");
-      return await context.run("greet", () => `Hello ${name}`);
+      return await context.run("greet", () => {
+        greetings += 1;
+        if (greetings === 1) throw new Error("no voice");
+        return `Hello ${name}`;
+      });
     });
     const waiting = app.workflow("waiting", async (context) => {
       await context.sleep("until tomorrow", 86_400);
@@ -20,7 +25,7 @@ export const workflows: MainPath = {
       }),
     );
 
-    await app.client.trigger({ url: greeting });
+    await app.client.trigger({ url: greeting, retries: 1, retryDelay: "0" });
     await follow(page, "Workflows", "Runs");
     await page.getByRole("row").filter({ hasText: greeting }).getByRole("link").click();
     const steps = page.getByRole("list", { name: "Steps" });
@@ -28,6 +33,8 @@ export const workflows: MainPath = {
     await page.getByRole("region", { name: "Output of greet" }).getByText("Hello Ada").waitFor();
     await page.getByRole("region", { name: "Result of the run" }).getByText("Hello Ada").waitFor();
     await steps.getByText("read the name").waitFor();
+    await steps.getByText("1 failed attempt").waitFor();
+    await page.getByRole("list", { name: "Failed attempts of greet" }).getByText("no voice").first().waitFor();
 
     await app.client.trigger({ url: waiting });
     await follow(page, "Workflows", "Runs");

@@ -257,7 +257,13 @@ function endedAttempt(
   const { state, time, messageId, error, responseStatus = 0, responseHeaders, responseBody } = entry;
   const at = started?.at ?? time;
   const shared = { key: started?.key ?? `end ${attempt}`, at, tookMs: time - at };
-  if (state === "DELIVERED") return { ...shared, tone: "good", title: `Attempt ${attempt}: delivered` };
+  if (state === "DELIVERED")
+    return {
+      ...shared,
+      tone: "good",
+      title: `Attempt ${attempt}: delivered`,
+      detail: "The destination answered with a 2xx status. The log keeps the response of failed attempts only.",
+    };
   const bytes = bytesOf(responseBody);
   return {
     ...shared,

@@ -1,7 +1,7 @@
 /** Schedules: messages that are published at the times of a cron expression. */
 import "./messaging.css";
 import { request } from "../../api/client.ts";
-import { useLoad } from "../../api/load.ts";
+import { listMs, useLoad } from "../../api/load.ts";
 import { Badge } from "../../parts/badge.tsx";
 import { Code } from "../../parts/code.tsx";
 import { PageHead } from "../../parts/page.tsx";
@@ -39,7 +39,7 @@ export default function Schedules({ params: { tenant = "" } }: PageProps) {
   const { value, error, reload } = useLoad(
     (signal) => request<Schedule[]>(api(tenant, "schedules"), { signal }),
     [tenant],
-    { everyMs: WATCH_MS },
+    { everyMs: (schedules) => listMs(WATCH_MS, schedules?.length) },
   );
   return (
     <>

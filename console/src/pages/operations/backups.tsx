@@ -11,6 +11,9 @@ interface Backup {
   readonly areas: readonly { readonly name: string; readonly position: number }[];
 }
 
+/** The log of messages is copied first. */
+const BACKUP_MS_MAX = 3_600_000;
+
 export default function Backups() {
   const [made, setMade] = useState<Backup>();
   return (
@@ -22,7 +25,7 @@ export default function Backups() {
           <Action
             kind="main"
             run={async () => {
-              setMade(await request<Backup>("admin/v1/backup", { method: "POST" }));
+              setMade(await request<Backup>("admin/v1/backup", { method: "POST", waitMs: BACKUP_MS_MAX }));
             }}
           >
             Make a backup

@@ -8,6 +8,7 @@ import { Button } from "../../parts/button.tsx";
 import { Code } from "../../parts/code.tsx";
 import { Dialog } from "../../parts/dialog.tsx";
 import { Field } from "../../parts/field.tsx";
+import { bytesText } from "../../parts/format.ts";
 import { PageHead } from "../../parts/page.tsx";
 import { Empty, ErrorBox, Loading } from "../../parts/states.tsx";
 import { Table } from "../../parts/table.tsx";
@@ -18,6 +19,7 @@ interface Tenant {
   readonly name: string;
   /** Where it is listed. */
   readonly source: string;
+  readonly memoryBytes?: number;
   readonly [fact: string]: unknown;
 }
 
@@ -70,6 +72,12 @@ export function Tenants({ kind }: { kind: TenantKind }) {
           columns={[
             { title: "Name", width: "minmax(6rem, 1fr)", cell: ({ name }) => <bdi>{name}</bdi> },
             { title: "Listed in", width: "minmax(6rem, 1fr)", isWide: true, cell: ({ source }) => source },
+            {
+              title: "Memory",
+              width: "7rem",
+              align: "right",
+              cell: ({ memoryBytes }) => (memoryBytes === undefined ? "–" : bytesText(memoryBytes)),
+            },
             { title: "Properties", width: "minmax(6rem, 2fr)", isWide: true, cell: propertiesOf },
             {
               title: "Actions",
@@ -125,7 +133,7 @@ export function Tenants({ kind }: { kind: TenantKind }) {
   );
 }
 
-function propertiesOf({ name: _, source: __, ...facts }: Tenant): string {
+function propertiesOf({ name: _, source: __, memoryBytes: ___, ...facts }: Tenant): string {
   return Object.entries(facts)
     .map(([fact, value]) => `${fact} ${typeof value === "object" ? JSON.stringify(value) : value}`)
     .join(", ");

@@ -70,6 +70,15 @@ export function infoOf(index: string, signal?: AbortSignal): Promise<IndexInfo> 
   return callIndex(index, "info", signal === undefined ? {} : { signal });
 }
 
+/** The memory of an index, as it counts for the limit; undefined on a node of a cluster that does not serve it. */
+export async function memoryOf(index: string, signal?: AbortSignal): Promise<number | undefined> {
+  const { indexes } = await request<{ indexes: readonly { name: string; memoryBytes?: number }[] }>(
+    "admin/v1/indexes",
+    signal === undefined ? {} : { signal },
+  );
+  return indexes.find(({ name }) => name === index)?.memoryBytes;
+}
+
 /** The address of a page of an index: `indexPage("main", "records", { namespace, id })`. */
 export function indexPage(index: string, name: string, query: Readonly<Record<string, string>>): string {
   return `${pagePath("vector", index, name)}?${new URLSearchParams(query)}`;

@@ -1,5 +1,5 @@
 /** An index: its definition, its size, its namespaces. */
-import { useLoad } from "../../api/load.ts";
+import { listMs, useLoad } from "../../api/load.ts";
 import { Action } from "../../parts/action.tsx";
 import { Badge } from "../../parts/badge.tsx";
 import { bytesText, countText, shareText } from "../../parts/format.ts";
@@ -7,9 +7,11 @@ import { Card, Facts, PageHead } from "../../parts/page.tsx";
 import { Empty, ErrorBox, Loading } from "../../parts/states.tsx";
 import { type Column, Table } from "../../parts/table.tsx";
 import type { PageProps } from "../pages.ts";
-import { callIndex, indexPage, infoOf, type MeasuredRecall, namespaceText } from "./api.ts";
+import { callIndex, indexPage, infoOf, type MeasuredRecall, memoryOf, namespaceText } from "./api.ts";
 
 const EVERY_MS = 5_000;
+/** The answer has all indexes. */
+const MEMORY_EVERY_MS = 30_000;
 /** Facts that have a place of their own. */
 const SHOWN = [
   "vectorCount",
@@ -25,7 +27,10 @@ const SHOWN = [
 ];
 
 export default function Namespaces({ params: { tenant = "" } }: PageProps) {
-  const { value, error, reload } = useLoad((signal) => infoOf(tenant, signal), [tenant], { everyMs: EVERY_MS });
+  const { value, error, reload } = useLoad((signal) => infoOf(tenant, signal), [tenant], {
+    everyMs: (info) => listMs(EVERY_MS, Object.keys(info?.namespaces ?? {}).length),
+  });
+  const memory = useLoad((signal) => memoryOf(tenant, signal), [tenant], { everyMs: MEMORY_EVERY_MS });
   if (value === undefined) return error === undefined ? <Loading /> : <ErrorBox error={error} onRetry={reload} />;
   const rows = Object.entries(value.namespaces).map(([name, info]) => ({ name, ...info }));
   const further = Object.entries(value).filter(([name]) => !SHOWN.includes(name));
@@ -49,6 +54,7 @@ export default function Namespaces({ params: { tenant = "" } }: PageProps) {
                 : undefined,
             ],
             ["Size", bytesText(value.indexSize)],
+            ["Memory", memory.value === undefined ? memory.error : bytesText(memory.value)],
             [
               "Target of the recall",
               value.recall === undefined ? "all searches are exact" : shareText(value.recall.target),

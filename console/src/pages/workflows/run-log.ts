@@ -6,6 +6,8 @@ type Headers = Readonly<Record<string, readonly string[]>>;
 
 export interface StepError {
   readonly error: string;
+  /** Of the response, as text. */
+  readonly body: string;
   readonly status: number;
   /** Unix ms. */
   readonly time: number;
@@ -20,6 +22,7 @@ export interface Step {
   readonly out?: unknown;
   readonly retries?: number;
   readonly createdAt?: number;
+  /** Failed attempts, also of a step that succeeded later. */
   readonly errors?: readonly StepError[];
   /** Seconds, or a duration such as `10s`. */
   readonly sleepFor?: number | string;

@@ -24,7 +24,7 @@ export function Steps({ tenant, run }: { tenant: string; run: Run }) {
             <summary>
               <span class="step-name">
                 {isParallel && <span aria-hidden="true">∥ </span>}
-                <bdi>{nameOf(step)}</bdi> <span class="hint">{step.stepType}</span>
+                <bdi>{nameOf(step)}</bdi> <span class="hint">{hintOf(step)}</span>
               </span>
               <StateBadge state={step.state} />
               <span class="step-time">{durationText(Math.max(0, until - startMs))}</span>
@@ -44,6 +44,12 @@ export function Steps({ tenant, run }: { tenant: string; run: Run }) {
       ))}
     </ol>
   );
+}
+
+/** Its type, and how often it failed before. */
+function hintOf({ stepType = "", errors = [] }: Step): string {
+  if (errors.length === 0) return stepType;
+  return `${stepType} ${errors.length} failed ${errors.length === 1 ? "attempt" : "attempts"}`.trimStart();
 }
 
 function nameOf({ stepName, stepType }: Step): string {
@@ -105,14 +111,19 @@ function Detail({ tenant, step, isParallel, endMs }: DetailProps) {
         />
       )}
       {step.errors !== undefined && step.errors.length > 0 && (
-        <ul class="step-errors">
-          {step.errors.map(({ error, status, time }) => (
-            <li key={time}>
-              <Time at={time} isExact />: {status > 0 && `status ${status}, `}
-              <bdi>{error}</bdi>
-            </li>
-          ))}
-        </ul>
+        <>
+          <p class="hint">Failed attempts</p>
+          <ol class="step-errors" aria-label={`Failed attempts of ${nameOf(step)}`}>
+            {step.errors.map(({ error, time, body }, index) => (
+              <li key={`${index} ${time}`}>
+                <Time at={time} isExact />: <bdi>{error}</bdi>
+                {body !== "" && (
+                  <Code label={`Response of failed attempt ${index + 1} of ${nameOf(step)}`} text={body} />
+                )}
+              </li>
+            ))}
+          </ol>
+        </>
       )}
     </div>
   );

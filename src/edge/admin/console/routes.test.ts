@@ -31,6 +31,7 @@ function open(mode: "dev" | "serve", { isEncrypted = false } = {}) {
       { name: "main", source: "configuration" },
       { name: "old", source: "unlisted" },
     ],
+    knownTenants: () => [{ name: "main", source: "configuration" }],
     createTenant: async (_, name) => ({ name, token: "t", readOnlyToken: "r" }),
     deleteTenant: async () => ({}),
     resetPassword: async (_, name) => ({ name, token: "t", readOnlyToken: "r" }),

@@ -284,23 +284,19 @@ class Console implements HttpService {
     return { ...json({}), body: await this.options.program.document(name) };
   }
 
-  async describeSession({ session }: ConsoleCall): Promise<HttpReply> {
+  /** It waits for no area: the first request of a page must be answered while an area is opening or busy, too. */
+  describeSession({ session }: ConsoleCall): HttpReply {
     const { program, administration } = this.options;
     const { mode, version } = program;
     const isIn = this.#isIn(session);
-    const names = async (kind: TenantKind): Promise<readonly string[]> => {
-      const facts = await administration.listTenants(kind).catch((failure: unknown) => {
-        // An area that is opening or stopping has none to show yet.
-        if (failure instanceof RequestFailure) return [];
-        throw failure;
-      });
-      return facts.filter(({ source }) => source !== "unlisted").map(({ name }) => name);
-    };
-    const tenants = async (): Promise<object> =>
-      Object.fromEntries(await Promise.all(tenantKinds.map(async (kind) => [kind, await names(kind)])));
+    const names = (kind: TenantKind): readonly string[] => administration.knownTenants(kind).map(({ name }) => name);
     return json({
       ...{ mode, loggedIn: isIn, csrf: session?.csrf ?? this.#csrf },
-      ...(isIn && { version, addresses: program.addresses(), tenants: await tenants() }),
+      ...(isIn && {
+        version,
+        addresses: program.addresses(),
+        tenants: Object.fromEntries(tenantKinds.map((kind) => [kind, names(kind)])),
+      }),
     });
   }
 

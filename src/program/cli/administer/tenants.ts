@@ -19,7 +19,7 @@ export interface NamedTenant {
 }
 
 const columns: Readonly<Record<TenantKind, readonly string[]>> = {
-  databases: ["name", "source"],
+  databases: ["name", "source", "memoryBytes"],
   indexes: [
     "name",
     "source",
@@ -30,14 +30,16 @@ const columns: Readonly<Record<TenantKind, readonly string[]>> = {
     "sparseEmbedding",
     "recallTarget",
     "rows",
+    "memoryBytes",
   ],
-  users: ["name", "source"],
+  users: ["name", "source", "memoryBytes"],
 };
 
 /** The headings of columns that are not the names of their fields. */
 const headings: Readonly<Record<string, string>> = {
   sparseEmbedding: "sparse embedding",
   recallTarget: "recall target",
+  memoryBytes: "bytes",
 };
 
 /** Returns the lines to print. Rejects with a `StartRefusal`, like the other functions. */

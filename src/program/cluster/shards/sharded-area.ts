@@ -32,6 +32,7 @@ import type {
   AreaState,
   FollowedShard,
   OpenPorts,
+  TenantMemory,
 } from "../../areas/area.ts";
 import { clientsOfAll } from "../../areas/area-clients.ts";
 import type { AreaTenant, PlacedTenant, TenantChanges } from "../../areas/area-tenant.ts";
@@ -252,6 +253,10 @@ export class ShardedArea implements AreaApi, AreaControl, AreaData, AreaSnapshot
   async tenantNames(shard?: number): Promise<readonly string[]> {
     const shards = shard === undefined ? this.#served : [this.#get(shard)];
     return (await Promise.all(shards.map(({ parts }) => parts.service.tenantNames()))).flat();
+  }
+
+  async tenantMemory(): Promise<readonly TenantMemory[]> {
+    return (await Promise.all(this.#served.map(({ parts }) => parts.service.tenantMemory()))).flat();
   }
 
   async setTokens(tenant: AreaTenant): Promise<void> {

@@ -40,7 +40,10 @@ import type { KnownTenant, RunTimeTenants } from "./run-time-tenants.ts";
 import { findShardForTenant, type TenantNames } from "./tenant-shards.ts";
 import { TenantChange } from "./tenant-table.ts";
 
-type TenantCalls = Pick<Administration, "listTenants" | "createTenant" | "deleteTenant" | "resetPassword">;
+type TenantCalls = Pick<
+  Administration,
+  "listTenants" | "knownTenants" | "createTenant" | "deleteTenant" | "resetPassword"
+>;
 
 export interface ClusterAdministrationOptions extends ReachOptions {
   readonly place: ClusterPlace;
@@ -72,10 +75,11 @@ export class ClusterAdministration implements TenantCalls {
   }
 
   async listTenants(kind: TenantKind): Promise<readonly TenantFacts[]> {
-    const made = this.#madeOf(kind);
-    const facts = await this.#configured(kind);
-    const names = new Set(made.map(({ name }) => name));
-    return [...facts.filter(({ name }) => !names.has(name)), ...made.map(factsOf)];
+    return this.#withMade(kind, await this.#configured(kind));
+  }
+
+  knownTenants(kind: TenantKind): readonly TenantFacts[] {
+    return this.#withMade(kind, this.#options.configured.knownTenants(kind));
   }
 
   async createTenant(
@@ -203,11 +207,26 @@ export class ClusterAdministration implements TenantCalls {
     }
   }
 
+  /** Adds those that were made in the cluster. */
+  #withMade(kind: TenantKind, facts: readonly TenantFacts[]): readonly TenantFacts[] {
+    const made = this.#madeOf(kind);
+    const names = new Set(made.map(({ name }) => name));
+    const memoryOf = new Map(facts.map(({ name, memoryBytes }) => [name, memoryBytes]));
+    return [
+      ...facts.filter(({ name }) => !names.has(name)),
+      ...made.map((tenant) => factsOf(tenant, memoryOf.get(tenant.name))),
+    ];
+  }
+
   #madeOf(kind: TenantKind): readonly KnownTenant[] {
     return this.#options.tenants.of(areaOfKind[kind]).filter(({ isRemoved }) => !isRemoved);
   }
 }
 
-function factsOf({ name, tenant }: KnownTenant): TenantFacts {
-  return { name, source: "cluster", ...(tenant?.index && describeIndex(tenant.index)) };
+/** `memoryBytes`: undefined if this node has no data of it. */
+function factsOf({ name, tenant }: KnownTenant, memoryBytes: number | undefined): TenantFacts {
+  return {
+    ...{ name, source: "cluster", ...(tenant?.index && describeIndex(tenant.index)) },
+    ...(memoryBytes !== undefined && { memoryBytes }),
+  };
 }

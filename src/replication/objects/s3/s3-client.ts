@@ -146,7 +146,7 @@ async function md5Of(payload: Payload): Promise<string> {
   return hash.digest("base64");
 }
 
-/** Stores have several codes for a missing MD5; that of a body that came too slowly is none of them. */
+/** Stores have several codes for a missing MD5. `RequestTimeout` is for a body that came too slowly. */
 function mayWantMd5(answer: Received): boolean {
   return answer.status === 400 && errorCode(answer) !== "RequestTimeout";
 }

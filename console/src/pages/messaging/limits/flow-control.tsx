@@ -1,7 +1,7 @@
 /** Flow-control keys: their limits, what is under way, what waits. */
 import "../messaging.css";
 import { request } from "../../../api/client.ts";
-import { useLoad } from "../../../api/load.ts";
+import { listMs, useLoad } from "../../../api/load.ts";
 import { Badge } from "../../../parts/badge.tsx";
 import { Code } from "../../../parts/code.tsx";
 import { type FilterField, Filters, useFilters } from "../../../parts/filters.tsx";
@@ -49,7 +49,7 @@ export default function FlowControl({ params: { tenant = "" } }: PageProps) {
       return { keys, total };
     },
     [tenant, search],
-    { everyMs: WATCH_MS },
+    { everyMs: (loaded) => listMs(WATCH_MS, loaded?.keys.length) },
   );
   return (
     <>

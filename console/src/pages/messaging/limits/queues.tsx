@@ -1,7 +1,7 @@
 /** Queues: how many messages wait, how many are called at a time. */
 import "../messaging.css";
 import { request } from "../../../api/client.ts";
-import { useLoad } from "../../../api/load.ts";
+import { listMs, useLoad } from "../../../api/load.ts";
 import { Badge } from "../../../parts/badge.tsx";
 import { Code } from "../../../parts/code.tsx";
 import { Field } from "../../../parts/field.tsx";
@@ -30,7 +30,7 @@ const FIRST = `curl -X POST "$QSTASH_URL/v2/enqueue/orders/https://example.com/h
 
 export default function Queues({ params: { tenant = "" } }: PageProps) {
   const { value, error, reload } = useLoad((signal) => request<Queue[]>(api(tenant, "queues"), { signal }), [tenant], {
-    everyMs: WATCH_MS,
+    everyMs: (queues) => listMs(WATCH_MS, queues?.length),
   });
   return (
     <>

@@ -1,28 +1,9 @@
 /** The clients of the store, by `GET /v1/clients` of the admin port, and their order. */
+import type { ClientFacts } from "../../../api/admin.ts";
 import { request } from "../../../api/client.ts";
 
-export interface Client {
-  readonly id: number;
+export interface Client extends ClientFacts {
   readonly database: string;
-  readonly address: string;
-  readonly localAddress: string;
-  readonly user: string;
-  readonly name: string;
-  readonly libraryName: string;
-  readonly libraryVersion: string;
-  readonly respVersion: number;
-  readonly ageSeconds: number;
-  readonly idleSeconds: number;
-  /** Such as `blocked`. */
-  readonly states: readonly string[];
-  readonly lastCommand?: string;
-  readonly commands: number;
-  readonly subscriptions: number;
-  readonly queuedCommands: number;
-  readonly watchedKeys: number;
-  readonly memoryBytes: number;
-  readonly receivedBytes: number;
-  readonly sentBytes: number;
 }
 
 interface ClientsPage {

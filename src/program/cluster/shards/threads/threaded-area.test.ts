@@ -69,6 +69,7 @@ function threadOf(number: number, { shards, names = [], fails = false }: ThreadF
     data: {
       reset: async () => note("reset"),
       tenantNames: async (shard) => (shard === undefined ? names : names.slice(0, 1)),
+      tenantMemory: async () => names.map((name) => ({ name, memoryBytes: name.length })),
       setTokens: async ({ name }) => note("tokens", name),
       dropTenant: async (name) => note("drop", name),
       backUp: async () => 0,
@@ -135,6 +136,10 @@ test("tokens and tenants change where their data is, and at the front, which rou
   const { area, calls } = areaOf();
   assert.deepEqual(await area.data.tenantNames(), ["red", "sky", "tan", "unlisted"]);
   assert.deepEqual(await area.data.tenantNames(4), ["tan"]);
+  assert.deepEqual(
+    (await area.data.tenantMemory()).map(({ memoryBytes }) => memoryBytes),
+    [3, 3, 3, 8],
+  );
   await area.data.setTokens(tenant("red"));
   await area.data.setTokens(tenant("tan"));
   await area.data.dropTenant("tan");

@@ -83,6 +83,9 @@ function dataOf(threads: readonly [AreaOfThread, ...AreaOfThread[]], hostOf: Hos
       await Promise.all(threads.map(({ api }) => api.data.reset()));
     },
     tenantNames,
+    async tenantMemory() {
+      return (await Promise.all(threads.map(({ api }) => api.data.tenantMemory()))).flat();
+    },
     async setTokens(tenant) {
       const { thread, isRouted } = await placeOf(tenant.name);
       await thread.api.data.setTokens(tenant);
