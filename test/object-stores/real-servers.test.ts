@@ -14,6 +14,8 @@ import { missingProgram } from "../harness/required-programs.ts";
 import { loseAServer } from "./copy-on-store.ts";
 
 const BUCKET = "larder";
+const UNCONDITIONAL = "&conditional=no";
+const LOST = "a server that is lost comes back from it by a restore and by a follower";
 
 /** Each case has a prefix of its own. */
 async function runCases(
@@ -47,9 +49,7 @@ test("radosgw does all that an object store must do", { skip: missingProgram("ra
   context.after(() => server.stop());
   await makeBucket(server, BUCKET);
   await runCases(context, server, [...storeCases, largeObjectCase]);
-  await context.test("a server that is lost comes back from it by a restore and by a follower", (subtest) =>
-    loseAServer(subtest, server, BUCKET),
-  );
+  await context.test(LOST, (subtest) => loseAServer(subtest, server, { bucket: BUCKET }));
 });
 
 test("Swift does it without conditional writes", { skip: missingProgram("swift-proxy-server") }, async (context) => {
@@ -66,5 +66,6 @@ test("Swift does it without conditional writes", { skip: missingProgram("swift-p
   });
   // A thousand objects take Swift a minute and a half on two cores.
   const cases = storeCases.filter(({ name }) => !/many writers|a thousand/.test(name));
-  await runCases(context, server, [...cases, largeObjectCase], "&conditional=no");
+  await runCases(context, server, [...cases, largeObjectCase], UNCONDITIONAL);
+  await context.test(LOST, (subtest) => loseAServer(subtest, server, { bucket: BUCKET, parameters: UNCONDITIONAL }));
 });
