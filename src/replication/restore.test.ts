@@ -20,6 +20,7 @@ import { VirtualClock } from "../kernel/clock.virtual.ts";
 import { CopyKey } from "./copy-key.ts";
 import { openDirectoryId } from "./directory-id.ts";
 import { DamagedCopy, UnusableCopy } from "./errors.ts";
+import type { ObjectStore } from "./objects/object-store.ts";
 import { restoreCopy } from "./restore.ts";
 import { verifyCopy } from "./verify.ts";
 
@@ -133,6 +134,67 @@ test("a copy without a whole data directory, and one with another area, are refu
   });
 });
 
+/** A client during whose first read of a part the server closes the segment, and removes its parts. */
+function closingMeanwhile(server: CopiedServer): ObjectStore {
+  const client = server.store.client();
+  let isClosed = false;
+  return {
+    ...client,
+    async get(name, range) {
+      if (name.includes("/part/") && !isClosed) {
+        isClosed = true;
+        await server.area.closeSegment();
+        await append(server, "later");
+        await advance(server, 61 * 60_000);
+      }
+      return client.get(name, range);
+    },
+  };
+}
+
+test("the parts of a segment may be replaced by the closed segment while a restore or a check reads them", async () => {
+  const server = await twoSegments();
+  const { damaged } = await verifyCopy(closingMeanwhile(server));
+  assert.deepEqual(damaged, []);
+  await append(server, "last");
+  await advance(server, 1_000);
+  const before = namesWith(server.store, "/part/0000000003");
+
+  const { frames } = await restoreFrom(server.store, { store: closingMeanwhile(server) });
+
+  assert.deepEqual(frames, ["a", "b", "c", "d", "later", "last"]);
+  assert.deepEqual(
+    before.filter((name) => server.store.objects.has(name)),
+    [],
+  );
+});
+
+test("a wrong key is noticed before any file is fetched", async () => {
+  const keyOf = (byte: number): CopyKey => new CopyKey(Buffer.alloc(32, byte).toString("base64"));
+  const disk = await dataDisk();
+  disk.put(`${DATA}/tokens.json`, Buffer.from("{}\n"));
+  const server = await copiedServer(disk, { key: keyOf(9) });
+  await append(server, "a");
+  await stop(server);
+  const client = server.store.client();
+  const read: string[] = [];
+  const store: ObjectStore = {
+    ...client,
+    get: (name, range) => {
+      read.push(name);
+      return client.get(name, range);
+    },
+  };
+  await assert.rejects(restoreFrom(server.store, { store, key: keyOf(8) }), {
+    name: "UnusableCopy",
+    message: "The copy cannot be used: its tokens were sealed with another key",
+  });
+  assert.deepEqual(
+    read.filter((name) => /\/(?:part|segment|snapshot)\//.test(name)),
+    [],
+  );
+});
+
 test("verifying reads every object, and says from when and up to when each area can be restored", async () => {
   const server = await twoSegments();
   const reports: (readonly [string, number, number])[] = [];
@@ -142,9 +204,30 @@ test("verifying reads every object, and says from when and up to when each area 
   const [, done, total] = reports.at(-1) ?? [];
   assert.equal(done, total);
   assert.equal(verified.bytes, total);
-  assert.deepEqual(verified.areas, [{ area: AREA, fromMs: START_MS, completeToMs: START_MS + 4_000, lost: [] }]);
+  assert.equal(verified.objects, server.store.objects.size);
+  const first = { fromMs: START_MS, completeToMs: START_MS + 4_000 };
+  assert.deepEqual(verified.areas, [{ area: AREA, spans: [first], lost: [] }]);
   assert.deepEqual(verified.damaged, []);
   assert.equal(verified.generation, 1);
+
+  await stop(server);
+  const again = new VirtualClock(START_MS + 60_000);
+  const second = await copiedServer(server.disk, { model: server.store, clock: again });
+  await append(second, "e");
+  await advance(second, 2_000);
+
+  const both = await verifyCopy(server.store.client());
+
+  assert.equal(both.objects, server.store.objects.size);
+  assert.deepEqual(both.areas, [
+    {
+      ...{ area: AREA, lost: [] },
+      spans: [
+        { fromMs: START_MS, completeToMs: START_MS + 5_000 },
+        { fromMs: START_MS + 60_000, completeToMs: START_MS + 61_000 },
+      ],
+    },
+  ]);
 });
 
 test("a damaged note is named", async () => {
@@ -178,7 +261,10 @@ test("with any object changed, cut, emptied or removed, a restore gives the righ
     changed.writeUInt8(bytes.readUInt8(at) ^ 0x10, at);
     for (const damaged of [changed, bytes.subarray(0, at), Buffer.alloc(0), Buffer.concat([bytes, bytes]), undefined]) {
       if (damaged === undefined) store.objects.delete(name);
-      else store.objects.set(name, damaged);
+      else {
+        store.objects.set(name, damaged);
+        assert.ok((await verifyCopy(store.client())).damaged.length > 0, `${name} is damaged`);
+      }
       try {
         const { frames, generation } = await restoreFrom(store, { key });
         // Without the note that begins it, or its owner, a generation does not count.

@@ -5,6 +5,8 @@
  * (1) The last segment of each area is cut at the moment and gets an end mark, as a
  *     clean stop leaves it. So a server continues with a new segment, and no two
  *     servers that are restored from one copy ever write the same one.
+ * (2) A server may copy meanwhile, and remove the parts of a segment that it has
+ *     closed: then the closed segment has their place, and is fetched.
  */
 
 import type { AreaCheckOptions } from "../persistence/archive/area-check.ts";
@@ -18,11 +20,12 @@ import { readItems } from "../persistence/journal/item-reader.ts";
 import { SegmentWriter } from "../persistence/journal/segment-writer.ts";
 import { TOKENS_FILE } from "./copier.ts";
 import type { CopyKey } from "./copy-key.ts";
-import { type GenerationView, notesIn, readGenerationAt } from "./copy-view.ts";
+import { type GenerationView, listAll, notesIn, readGenerationAt } from "./copy-view.ts";
 import { DIRECTORY_ID_FILE, directoryIdLine } from "./directory-id.ts";
 import { DamagedCopy, UnusableCopy } from "./errors.ts";
 import { fetchObject, inParallel } from "./fetch.ts";
 import { type AreaPlan, objectsOf, type PlannedSegment, planMoment } from "./moment.ts";
+import { generationPrefix, parseObjectName } from "./names.ts";
 import type { ListedObject, ObjectStore } from "./objects/object-store.ts";
 
 export interface CopyRestoreOptions {
@@ -74,9 +77,10 @@ export async function restoreCopy(options: CopyRestoreOptions): Promise<CopyRest
   for (const { name } of plans) await disk.mkdir(`${staging}/${name}`);
   await disk.syncDirectory(directory);
 
-  const staged = new Staging(options, plans);
-  for (const plan of plans) await staged.area(plan);
+  const staged = new Staging(options, view, plans);
+  // First, because a wrong key must not be noticed after everything else was fetched.
   const tokens = await staged.tokens(view);
+  for (const plan of plans) await staged.area(plan);
   await staged.text(DIRECTORY_ID_FILE, directoryIdLine(view.begin.directory));
   await staged.text(FORMAT_FILE, view.begin.format);
   await checkDataDirectory(disk, staging, []);
@@ -97,10 +101,12 @@ class Staging {
   /** In the data directory. */
   readonly names: string[] = [];
   readonly #options: CopyRestoreOptions;
+  readonly #generation: number;
   readonly #progress: ByteProgress;
 
-  constructor(options: CopyRestoreOptions, plans: readonly AreaPlan[]) {
+  constructor(options: CopyRestoreOptions, { generation }: GenerationView, plans: readonly AreaPlan[]) {
     this.#options = options;
+    this.#generation = generation;
     const bytes = plans.flatMap(objectsOf).reduce((sum, object) => sum + object.bytes, 0);
     this.#progress = new ByteProgress("files", bytes, options.onBytes);
   }
@@ -137,10 +143,28 @@ class Staging {
     return this.#file(name, (file) => this.#fetch(object, file, 0));
   }
 
-  #segment(area: string, { number, end, pieces }: PlannedSegment): Promise<void> {
+  #segment(area: string, segment: PlannedSegment): Promise<void> {
+    const { number, end, pieces } = segment;
     return this.#file(`${area}/${fileName("segment", number)}`, async (file) => {
-      await inParallel(pieces, FETCH_COUNT, ({ object, start }) => this.#fetch(object, file, start));
+      try {
+        await inParallel(pieces, FETCH_COUNT, ({ object, start }) => this.#fetch(object, file, start));
+      } catch (error) {
+        // keeps (2)
+        const whole = error instanceof DamagedCopy ? await this.#findWhole(area, segment) : undefined;
+        if (whole === undefined) throw error;
+        await this.#fetch(whole, file, 0);
+      }
       if ((await file.size()) > end) await file.truncate(end);
+    });
+  }
+
+  /** The object in which a segment is now that was planned from parts. */
+  async #findWhole(area: string, { number, salt, pieces }: PlannedSegment): Promise<ListedObject | undefined> {
+    const listed = await listAll(this.#options.store, `${generationPrefix(this.#generation)}${area}/segment/`);
+    return listed.find(({ name: text }) => {
+      const name = parseObjectName(text)?.name;
+      const isWhole = name?.kind === "segment" && name.number === number && name.salt === salt;
+      return isWhole && pieces.every(({ object }) => object.name !== text);
     });
   }
 

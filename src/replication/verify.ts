@@ -1,31 +1,36 @@
 /**
- * Reads everything of the newest generation of a copy, and says which moments can be
- * restored. Objects are compared with their checksums, so their bytes are those that
- * the server had; whether the server's own files were damaged, a restore says.
+ * Reads everything of a copy, and says which moments can be restored. Objects are
+ * compared with their checksums, so their bytes are those that the server had; whether
+ * the server's own files were damaged, a restore says.
+ *
+ * (1) Every generation that has a moment is read: from its beginning until a later one
+ *     began.
+ * (2) A server may copy meanwhile. An object that it has removed is no damage, and all
+ *     moments are looked for among those that are listed after that.
  */
 import { ByteProgress, type OnBytes } from "../persistence/byte-progress.ts";
-import { type CopiedArea, type GenerationView, listAll, notesIn, readGenerationAt, viewOf } from "./copy-view.ts";
-import { DamagedCopy } from "./errors.ts";
+import { type CopiedArea, type GenerationView, listAll, notesIn, readBegin, viewOf } from "./copy-view.ts";
+import { DamagedCopy, UnusableCopy } from "./errors.ts";
 import { fetchObject, inParallel } from "./fetch.ts";
 import { beginsOf, objectsOf, planArea } from "./moment.ts";
-import { generationPrefix, parseObjectName } from "./names.ts";
-import { parseTick, parseTimes, readNote } from "./notes.ts";
+import { generationOfOwner, generationPrefix, OWNERS_PREFIX, parseObjectName } from "./names.ts";
+import { type BeginNote, parseOwner, parseTick, parseTimes, readNote } from "./notes.ts";
 import type { ListedObject, ObjectStore } from "./objects/object-store.ts";
 
 export interface VerifiedArea {
   readonly area: string;
-  /** The first moment of this generation that can be restored; undefined: none can. */
-  readonly fromMs: number | undefined;
-  /** Everything that was durable before this time can be restored. */
-  readonly completeToMs: number | undefined;
+  /**
+   * The moments of each generation that can be restored, ascending: from the first one, and everything that was durable before
+   * the last one. Moments after that have its state. Empty: none can.
+   */
+  readonly spans: readonly { readonly fromMs: number; readonly completeToMs: number }[];
   /** Moments between these times have the state of the first one. */
   readonly lost: readonly { readonly fromMs: number; readonly toMs: number }[];
 }
 
 export interface CopyVerified {
+  /** The newest one. */
   readonly generation: number;
-  /** The moment from which on this generation counts; earlier ones are restored from the generations before. */
-  readonly beginsAtMs: number;
   readonly objects: number;
   readonly bytes: number;
   readonly areas: readonly VerifiedArea[];
@@ -33,84 +38,152 @@ export interface CopyVerified {
   readonly damaged: readonly string[];
 }
 
+/** A generation that has moments. */
+interface Span {
+  /** With the objects of earlier generations that are there: they are removed when newer ones have their place. */
+  readonly view: GenerationView;
+  /** With all that it began with. */
+  readonly whole: GenerationView;
+  /** Its last moment. */
+  readonly lastMs: number;
+}
+
 const FETCH_COUNT = 8;
+/** An hour is between two removals. */
+const LOOK_COUNT_MAX = 3;
+
+/** What is wrong, by the object or the place. */
+type Damage = Map<string, string>;
 
 /** Rejects with `UnusableCopy` if there is no generation to verify, or as the store does. */
 export async function verifyCopy(store: ObjectStore, onBytes?: OnBytes): Promise<CopyVerified> {
-  const whole = await readGenerationAt(store, undefined);
-  const { generation, begin } = whole;
-  const listed = await listAll(store, "g");
-  const names = new Set(listed.map(({ name }) => name));
-  const own = listed.filter(({ name }) => name.startsWith(generationPrefix(generation)));
-  // Objects of earlier generations are removed when newer ones have their place.
-  const areas = begin.areas.map((area) => ({ ...area, objects: area.objects.filter(({ name }) => names.has(name)) }));
-  const view = viewOf(generation, { ...begin, areas }, own);
-  const objects = [
-    ...new Map([...areas.flatMap((area) => area.objects), ...own].map((each) => [each.name, each])).values(),
-  ];
-
-  const damaged = new Set<string>();
-  const bytes = objects.reduce((sum, object) => sum + object.bytes, 0);
-  const progress = new ByteProgress("objects", bytes, onBytes);
-  await inParallel(objects, FETCH_COUNT, async (object) => {
-    await noting(damaged, () => readObject(store, object));
-    progress.add(object.bytes);
-  });
-  const verified: VerifiedArea[] = [];
-  for (const area of whole.areas.keys()) {
-    await noting(damaged, () => assertThere(store, { whole, names, area }));
-    verified.push(await verifyArea(store, view, { area, damaged }));
+  const damage: Damage = new Map();
+  const read = new Map<string, ListedObject>();
+  let progress: ByteProgress | undefined;
+  let found = await look(store, damage);
+  for (let count = 1; ; count += 1) {
+    const unread = found.objects.filter(({ name }) => !read.has(name));
+    progress ??= new ByteProgress("objects", bytesOf(unread), onBytes);
+    for (const object of unread) read.set(object.name, object);
+    await inParallel(unread, FETCH_COUNT, async (object) => {
+      await noting(damage, () => readObject(store, object));
+      progress?.add(object.bytes);
+    });
+    if (!unread.some(({ name }) => damage.has(name)) || count === LOOK_COUNT_MAX) break;
+    const before = [...damage.keys()];
+    found = await look(store, damage);
+    // keeps (2)
+    const names = new Set(found.objects.map(({ name }) => name));
+    for (const name of before) if (read.has(name) && !names.has(name)) damage.delete(name);
   }
+  const areas = new Map<string, VerifiedArea>();
+  for (const span of found.spans)
+    for (const name of span.whole.areas.keys()) {
+      const before = areas.get(name) ?? { area: name, spans: [], lost: [] };
+      const { spans, lost } = await verifySpan(store, span, { name, damage });
+      areas.set(name, { area: name, spans: [...before.spans, ...spans], lost: [...before.lost, ...lost] });
+    }
   return {
-    ...{ generation, beginsAtMs: begin.timeMs, objects: objects.length, bytes },
-    ...{ areas: verified, damaged: [...damaged] },
+    ...{
+      generation: found.spans.at(-1)?.whole.generation ?? 0,
+      objects: read.size,
+      bytes: bytesOf([...read.values()]),
+    },
+    ...{ areas: [...areas.values()], damaged: [...damage.values()] },
   };
 }
 
+/** What there is now. keeps (1) */
+async function look(
+  store: ObjectStore,
+  damage: Damage,
+): Promise<{ readonly spans: readonly Span[]; readonly objects: readonly ListedObject[] }> {
+  const owners = await listAll(store, OWNERS_PREFIX);
+  const begun: { readonly generation: number; readonly begin: BeginNote }[] = [];
+  for (const { name } of owners) {
+    const generation = generationOfOwner(name);
+    const begin = generation === undefined ? undefined : await noting(damage, async () => readBegin(store, generation));
+    if (generation !== undefined && begin !== undefined) begun.push({ generation, begin });
+  }
+  if (begun.length === 0 && damage.size === 0)
+    throw new UnusableCopy("no server has copied a whole data directory to it");
+  const listed = new Map((await listAll(store, "g")).map((object) => [object.name, object]));
+  const spans: Span[] = [];
+  const objects = new Map(owners.map((each) => [each.name, each]));
+  for (const [index, { generation, begin }] of begun.entries()) {
+    const lastMs = Math.min(Number.MAX_SAFE_INTEGER, ...begun.slice(index + 1).map((later) => later.begin.timeMs - 1));
+    if (lastMs < begin.timeMs) continue;
+    const own = [...listed.values()].filter(({ name }) => name.startsWith(generationPrefix(generation)));
+    const areas = begin.areas.map((area) => ({
+      ...area,
+      objects: area.objects.filter(({ name }) => listed.has(name)),
+    }));
+    // Of the size that it has, which may not be that of the note.
+    for (const { name } of [...areas.flatMap((area) => area.objects), ...own])
+      objects.set(name, listed.get(name) as ListedObject);
+    spans.push({
+      view: viewOf(generation, { ...begin, areas }, own),
+      whole: viewOf(generation, begin, own),
+      lastMs,
+    });
+  }
+  return { spans, objects: [...objects.values()] };
+}
+
+function bytesOf(objects: readonly ListedObject[]): number {
+  return objects.reduce((sum, { bytes }) => sum + bytes, 0);
+}
+
 /** The value of the work; undefined if it found damage. */
-async function noting<Value>(damaged: Set<string>, work: () => Promise<Value>): Promise<Value | undefined> {
+async function noting<Value>(damage: Damage, work: () => Promise<Value>): Promise<Value | undefined> {
   try {
     return await work();
   } catch (error) {
     if (!(error instanceof DamagedCopy)) throw error;
-    damaged.add(error.message);
+    damage.set(error.object, error.message);
     return undefined;
   }
 }
 
 async function readObject(store: ObjectStore, object: ListedObject): Promise<void> {
   const name = parseObjectName(object.name)?.name;
-  if (name === undefined || name.kind === "begin") return;
-  if ("sum" in name) return fetchObject(store, object, () => {});
-  const parse: (fields: ReadonlyMap<string, unknown>) => unknown = name.kind === "tick" ? parseTick : parseTimes;
+  const parse = parserOf(object.name);
+  if (parse === undefined)
+    return name !== undefined && "sum" in name ? fetchObject(store, object, () => {}) : undefined;
   if ((await readNote(store, object.name, parse)) === undefined) throw new DamagedCopy(object.name, "it is missing");
 }
 
-/** The newest state has all its objects. */
-async function assertThere(
-  store: ObjectStore,
-  { whole, names, area }: { whole: GenerationView; names: ReadonlySet<string>; area: string },
-): Promise<void> {
-  const plan = await planArea(whole, notesIn(store, whole.generation), { name: area, atMs: Number.MAX_SAFE_INTEGER });
-  const missing = objectsOf(plan).find(({ name }) => !names.has(name));
-  if (missing !== undefined) throw new DamagedCopy(missing.name, "it is missing");
+/** Undefined: it is no note, or one that was read before. */
+function parserOf(text: string): ((fields: ReadonlyMap<string, unknown>) => unknown) | undefined {
+  if (generationOfOwner(text) !== undefined) return parseOwner;
+  const kind = parseObjectName(text)?.name.kind;
+  if (kind === "tick") return parseTick;
+  return kind === "times" ? parseTimes : undefined;
 }
 
-async function verifyArea(
+/** Of one area of a generation. */
+async function verifySpan(
   store: ObjectStore,
-  view: GenerationView,
-  { area: name, damaged }: { area: string; damaged: Set<string> },
-): Promise<VerifiedArea> {
+  { view, whole, lastMs }: Span,
+  { name, damage }: { name: string; damage: Damage },
+): Promise<Pick<VerifiedArea, "spans" | "lost">> {
   const area = view.areas.get(name) as CopiedArea;
   const notes = notesIn(store, view.generation);
-  const newest = await noting(damaged, () => planArea(view, notes, { name, atMs: Number.MAX_SAFE_INTEGER }));
-  const begins = await beginsOf(area, notes);
+  await noting(damage, async () => {
+    // Its last state has all its objects.
+    const there = new Set(objectsIn(area).map((each) => each.name));
+    const plan = await planArea(whole, notes, { name, atMs: lastMs });
+    const missing = objectsOf(plan).find((each) => !there.has(each.name));
+    if (missing !== undefined) throw new DamagedCopy(missing.name, "it is missing");
+  });
+  const last = await noting(damage, () => planArea(view, notes, { name, atMs: lastMs }));
+  const begins = (await noting(damage, () => beginsOf(area, notes))) ?? new Map<number, number>();
   const starts = [view.begin.timeMs, ...begins.values()].sort((a, b) => a - b);
   let fromMs: number | undefined;
   let first: number | undefined;
   for (const atMs of starts) {
-    if (atMs < view.begin.timeMs) continue;
-    const plan = await noting(new Set(), () => planArea(view, notes, { name, atMs }));
+    if (atMs < view.begin.timeMs || atMs > lastMs) continue;
+    const plan = await noting(new Map(), () => planArea(view, notes, { name, atMs }));
     if (plan === undefined) continue;
     fromMs = atMs;
     first = plan.segments[0]?.number;
@@ -118,9 +191,19 @@ async function verifyArea(
   }
   const lost: { fromMs: number; toMs: number }[] = [];
   for (const [number, toMs] of begins) {
-    if (first === undefined || number <= first || begins.has(number - 1)) continue;
-    const before = await noting(damaged, () => planArea(view, notes, { name, atMs: toMs - 1 }));
+    if (first === undefined || number <= first || begins.has(number - 1) || toMs > lastMs) continue;
+    const before = await noting(damage, () => planArea(view, notes, { name, atMs: toMs - 1 }));
     if (before !== undefined) lost.push({ fromMs: before.completeToMs, toMs });
   }
-  return { area: name, fromMs, completeToMs: newest?.completeToMs, lost };
+  if (fromMs === undefined || last === undefined) return { spans: [], lost };
+  return { spans: [{ fromMs, completeToMs: last.completeToMs }], lost };
+}
+
+function objectsIn({ snapshots, segments, histories }: CopiedArea): readonly ListedObject[] {
+  return [
+    ...[...snapshots, ...histories].map(({ object }) => object),
+    ...[...segments.values()].flatMap(({ whole, parts }) =>
+      [...(whole === undefined ? [] : [whole]), ...parts].map(({ object }) => object),
+    ),
+  ];
 }

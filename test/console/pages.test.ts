@@ -116,6 +116,31 @@ describe("pages of the console", { skip: missingBrowser() }, () => {
     assert.deepEqual(problems, []);
   });
 
+  test("Home says to which moment each area is copied, how far the copy is behind, and why", async () => {
+    await using opened = await openPage(browser);
+    const { page, problems } = opened;
+    const area = { behindBytes: 0, behindSeconds: 0, completeTo: "2026-01-31T18:00:00.000Z", lost: [], fault: null };
+    const replication = {
+      ...{ address: "s3://bucket/copy", phase: "copying", reason: null, tokens: "copied" },
+      storeFault: "the store answered 503 SlowDown",
+      areas: [
+        { ...area, area: "store", behindBytes: 1_500_000, behindSeconds: 12 },
+        { ...area, area: "vector", completeTo: null, fault: "EIO" },
+      ],
+    };
+    await page.route("**/overview", async (route) => {
+      const overview = (await (await route.fetch()).json()) as { readonly stats: object };
+      await route.fulfill({ json: { ...overview, stats: { ...overview.stats, replication } } });
+    });
+    await goTo(page, `${larder.admin.url}/console/`);
+    await page.getByRole("heading", { name: "Copy of the data directory" }).waitFor();
+    await page.getByText("s3://bucket/copy", { exact: true }).waitFor();
+    await page.getByText("the store answered 503 SlowDown", { exact: true }).waitFor();
+    await page.getByText(/^complete to .+, 1\.5 MB and 12\.0 s behind$/).waitFor();
+    await page.getByText("not copied yet, EIO", { exact: true }).waitFor();
+    assert.deepEqual(problems, []);
+  });
+
   test("the API page finds an operation by a part of its path, and shows its example", async () => {
     await using opened = await openPage(browser);
     const { page, problems } = opened;

@@ -14,10 +14,14 @@ import {
   untilComplete,
 } from "../program/replication/copied-program.ts";
 
-/** `bucket`: one that exists. */
-export async function loseAServer(context: TestContext, server: StoreServer, bucket: string): Promise<void> {
+/** `bucket`: one that exists, with the parameters that the store needs. */
+export async function loseAServer(
+  context: TestContext,
+  server: StoreServer,
+  { bucket, parameters = "" }: { readonly bucket: string; readonly parameters?: string },
+): Promise<void> {
   const { data, restored } = placesOf(context);
-  const address = `s3://${bucket}/copied-server${server.query}`;
+  const address = `s3://${bucket}/copied-server${server.query}${parameters}`;
   const env = { LARDER_REPLICATE_KEY: KEY, ...server.credentials };
   // Commands that run in this process take the credentials from its environment.
   Object.assign(process.env, server.credentials);

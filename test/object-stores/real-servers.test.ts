@@ -3,36 +3,49 @@ import assert from "node:assert/strict";
 import { type TestContext, test } from "node:test";
 import { systemClock } from "../../src/kernel/clock.ts";
 import { systemRandom } from "../../src/kernel/random.ts";
+import { fileDisk } from "../../src/persistence/disk/file-disk.ts";
+import { openHttpClient } from "../../src/program/services/objects/http-client.ts";
 import { openObjectStore } from "../../src/program/services/objects/open-store.ts";
-import { parseAddress } from "../../src/replication/objects/address.ts";
+import { parseAddress, type S3Address } from "../../src/replication/objects/address.ts";
+import type { ObjectStore } from "../../src/replication/objects/object-store.ts";
+import { CredentialsSource } from "../../src/replication/objects/s3/credentials.ts";
+import { S3Store } from "../../src/replication/objects/s3/s3-store.ts";
+import { loadSign } from "../../src/replication/objects/s3/signing.ts";
 import { makeBucket } from "../harness/object-stores/make-bucket.ts";
-import { startRadosgw } from "../harness/object-stores/radosgw-process.ts";
-import type { StoreServer } from "../harness/object-stores/server-process.ts";
+import { RADOSGW_KMS_KEY, startRadosgw } from "../harness/object-stores/radosgw-process.ts";
+import { STORE_DOMAIN, type StoreServer } from "../harness/object-stores/server-process.ts";
 import { largeObjectCase, type StoreCase, storeCases } from "../harness/object-stores/store-suite.ts";
 import { startSwift } from "../harness/object-stores/swift-process.ts";
 import { missingProgram } from "../harness/required-programs.ts";
 import { loseAServer } from "./copy-on-store.ts";
 
 const BUCKET = "larder";
+const UNCONDITIONAL = "&conditional=no";
+const LOST = "a server that is lost comes back from it by a restore and by a follower";
+
+let caseCount = 0;
 
 /** Each case has a prefix of its own. */
+function openCase({ query, credentials }: StoreServer, parameters: string): Promise<ObjectStore> {
+  caseCount += 1;
+  const address = parseAddress(`s3://${BUCKET}/case%20${caseCount}${query}${parameters}`, {
+    setting: "--replicate",
+    environment: {},
+  });
+  return openObjectStore(address, {
+    ...{ environment: credentials, clock: systemClock, random: systemRandom, access: "write" },
+  });
+}
+
 async function runCases(
   context: TestContext,
   server: StoreServer,
   cases: readonly StoreCase[],
   parameters = "",
 ): Promise<void> {
-  for (const [index, { name, run }] of cases.entries()) {
+  for (const { name, run } of cases) {
     await context.test(name, async () => {
-      const text = `s3://${BUCKET}/case ${index}`.replace(" ", "%20") + server.query + parameters;
-      const address = parseAddress(text, { setting: "--replicate", environment: {} });
-      const environment = server.credentials;
-      const store = await openObjectStore(address, {
-        environment,
-        clock: systemClock,
-        random: systemRandom,
-        access: "write",
-      });
+      const store = await openCase(server, parameters);
       try {
         await run(store);
       } finally {
@@ -42,14 +55,49 @@ async function runCases(
   }
 }
 
+/** With the bucket in the host of requests, which go to loopback. */
+async function openVirtual({ query, credentials }: StoreServer, parameters: string): Promise<S3Store> {
+  const { host: loopback, port } = new URL(new URLSearchParams(query).get("endpoint") ?? "");
+  const text = `s3://${BUCKET}/virtual?endpoint=http://${STORE_DOMAIN}:${port}&style=virtual${parameters}`;
+  const { send, close } = openHttpClient();
+  return new S3Store({
+    address: parseAddress(text, { setting: "--replicate", environment: {} }) as S3Address,
+    credentials: new CredentialsSource({ environment: credentials, disk: fileDisk, clock: systemClock }),
+    sign: await loadSign(),
+    clock: systemClock,
+    random: systemRandom,
+    closeConnections: close,
+    send(request) {
+      const { host } = new URL(request.url);
+      return send({
+        ...request,
+        url: request.url.replace(host, loopback),
+        headers: { ...request.headers, host },
+      });
+    },
+  });
+}
+
+async function runVirtual(context: TestContext, server: StoreServer, parameters = ""): Promise<void> {
+  await context.test("with the bucket in the host of requests", async () => {
+    const store = await openVirtual(server, parameters);
+    await storeCases[0]?.run(store);
+    await store.close();
+  });
+}
+
 test("radosgw does all that an object store must do", { skip: missingProgram("radosgw") }, async (context) => {
   const server = await startRadosgw();
   context.after(() => server.stop());
   await makeBucket(server, BUCKET);
   await runCases(context, server, [...storeCases, largeObjectCase]);
-  await context.test("a server that is lost comes back from it by a restore and by a follower", (subtest) =>
-    loseAServer(subtest, server, BUCKET),
-  );
+  await runVirtual(context, server);
+  await context.test("objects, also large ones, are encrypted by the store if the address says so", async (subtest) => {
+    const cases = [storeCases[0] as StoreCase, largeObjectCase];
+    await runCases(subtest, server, cases, `&sse=aws:kms&kms-key-id=${RADOSGW_KMS_KEY}`);
+    await assert.rejects(openCase(server, "&sse=aws:kms&kms-key-id=unknown"), { kind: "refused" });
+  });
+  await context.test(LOST, (subtest) => loseAServer(subtest, server, { bucket: BUCKET }));
 });
 
 test("Swift does it without conditional writes", { skip: missingProgram("swift-proxy-server") }, async (context) => {
@@ -66,5 +114,7 @@ test("Swift does it without conditional writes", { skip: missingProgram("swift-p
   });
   // A thousand objects take Swift a minute and a half on two cores.
   const cases = storeCases.filter(({ name }) => !/many writers|a thousand/.test(name));
-  await runCases(context, server, [...cases, largeObjectCase], "&conditional=no");
+  await runCases(context, server, [...cases, largeObjectCase], UNCONDITIONAL);
+  await runVirtual(context, server, UNCONDITIONAL);
+  await context.test(LOST, (subtest) => loseAServer(subtest, server, { bucket: BUCKET, parameters: UNCONDITIONAL }));
 });

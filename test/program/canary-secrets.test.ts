@@ -29,6 +29,9 @@ const secrets = {
   LARDER_CURRENT_SIGNING_KEY: "sig_canary0123456789abcdefCurrent",
   LARDER_NEXT_SIGNING_KEY: "sig_canary0123456789abcdefNext0",
   LARDER_ADMIN_TOKEN: canary("admin"),
+  LARDER_REPLICATE_KEY: Buffer.from(canary("copy").slice(0, 32)).toString("base64"),
+  AWS_SECRET_ACCESS_KEY: canary("bucket"),
+  AWS_SESSION_TOKEN: canary("session"),
 } as const;
 
 /** Secrets that callers send: a user's password, which is also the header for a destination, and a wrong token. */
@@ -90,6 +93,9 @@ const requests: readonly (readonly [line: string, body?: unknown])[] = [
   ["admin GET /health/ready"],
   ["admin GET /version"],
   ["admin GET /metrics"],
+  ["admin GET /v1/stats"],
+  ["admin GET /v1/settings"],
+  ["admin GET /v1/problems"],
 ];
 
 const tokens: Readonly<Record<string, string>> = {
@@ -106,15 +112,20 @@ test("S-09: no response, log line, metric, listing or file except tokens.json co
   context.after(() => rmSync(directory, { recursive: true, force: true }));
   const sink = createServer((request, response) => {
     request.resume();
-    response.writeHead(request.url === "/bad" ? 500 : 200).end();
+    if (request.url?.startsWith("/copies/") !== true)
+      return response.writeHead(request.url === "/bad" ? 500 : 200).end();
+    // A store that refuses a signature repeats what was signed.
+    const said = JSON.stringify(request.headers).replaceAll('"', "");
+    return response.writeHead(403).end(`<Error><Code>SignatureDoesNotMatch</Code><Message>${said}</Message></Error>`);
   });
   await new Promise<void>((resolve) => sink.listen(0, "127.0.0.1", resolve));
   context.after(() => sink.close());
-  const sinkUrl = `http://127.0.0.1:${(sink.address() as AddressInfo).port}/bad`;
+  const sinkAddress = `http://127.0.0.1:${(sink.address() as AddressInfo).port}`;
+  const sinkUrl = `${sinkAddress}/bad`;
 
   await using server = await startProgram("serve", {
     args: ["--data-dir", directory, "--destinations", "any", "--log-level", "debug", "--resp-port", "0"],
-    env: secrets,
+    env: { ...secrets, AWS_ACCESS_KEY_ID: "canary", LARDER_REPLICATE: `s3://copies/one?endpoint=${sinkAddress}` },
   });
   const bases: Readonly<Record<string, string>> = {
     store: server.storeUrl,
@@ -165,6 +176,7 @@ test("S-09: no response, log line, metric, listing or file except tokens.json co
     ]),
   );
 
+  await server.untilPrinted(/"the store of the copy refused".*SignatureDoesNotMatch/);
   await server.stop();
   assertNoSecret(searched.join("\n"), all, "the answers");
   assertNoSecret(server.log, all, "the log");
@@ -175,7 +187,7 @@ test("S-09: no response, log line, metric, listing or file except tokens.json co
   }
   assert.ok(searched.length > requests.length * 3);
   // The others are invalid on purpose. A smaller count means that a request no longer works.
-  assert.equal(succeeded.size, 25, [...succeeded].join("\n"));
+  assert.equal(succeeded.size, 28, [...succeeded].join("\n"));
 });
 
 /** All replies on a RESP connection. */

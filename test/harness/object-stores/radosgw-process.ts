@@ -7,10 +7,12 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { freePort } from "../free-port.ts";
-import { ServerProcesses, type StoreServer } from "./server-process.ts";
+import { ServerProcesses, STORE_DOMAIN, type StoreServer } from "./server-process.ts";
 
 const KEY = "larder";
 const SECRET = "larder-secret";
+/** The id of a key with which it encrypts objects. */
+export const RADOSGW_KMS_KEY = "larder-key";
 
 /** Starts it in about 15 s, without a bucket. */
 export async function startRadosgw(): Promise<StoreServer> {
@@ -45,6 +47,10 @@ export async function startRadosgw(): Promise<StoreServer> {
     "osd crush chooseleaf type": 0,
     "mon allow pool size one": true,
     "mon max pg per osd": 1_000,
+    "rgw dns name": STORE_DOMAIN,
+    "rgw crypt require ssl": "false",
+    "rgw crypt s3 kms backend": "testing",
+    "rgw crypt s3 kms encryption keys": `${RADOSGW_KMS_KEY}=${Buffer.alloc(32, 7).toString("base64")}`,
     // The disk of the machine is not used.
     "mon data avail crit": 0,
     "mon data avail warn": 0,

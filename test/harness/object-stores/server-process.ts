@@ -11,6 +11,9 @@ export interface StoreServer {
   stop(): Promise<void>;
 }
 
+/** A host below this name has the name of the bucket before it. No resolver knows it. */
+export const STORE_DOMAIN = "s3.test";
+
 const START_MS_MAX = 60_000;
 const LOOK_AGAIN_MS = 100;
 

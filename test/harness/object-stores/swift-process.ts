@@ -6,7 +6,7 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir, userInfo } from "node:os";
 import { join } from "node:path";
 import { freePort } from "../free-port.ts";
-import { ServerProcesses, type StoreServer } from "./server-process.ts";
+import { ServerProcesses, STORE_DOMAIN, type StoreServer } from "./server-process.ts";
 
 const SECRET = "larder-secret";
 const FILTERS = ["catch_errors", "gatekeeper", "memcache", "listing_formats", "bulk", "s3api", "tempauth", "slo"];
@@ -14,7 +14,7 @@ const FILTERS = ["catch_errors", "gatekeeper", "memcache", "listing_formats", "b
 const FILTER_SETTINGS: Readonly<Record<string, string>> = {
   // None: tokens are not used.
   memcache: "memcache_servers = 127.0.0.1:1",
-  s3api: "location = us-east-1",
+  s3api: `location = us-east-1\nstorage_domain = ${STORE_DOMAIN}`,
   tempauth: `user_larder_larder = ${SECRET} .admin`,
 };
 

@@ -92,10 +92,14 @@ export async function verifyStoredCopy(run: RunSettings, address: string): Promi
   });
 }
 
-function describeVerified({ area, fromMs, completeToMs, lost }: VerifiedArea): string {
-  if (fromMs === undefined || completeToMs === undefined) return `${area}: cannot be restored`;
+function describeVerified({ area, spans, lost }: VerifiedArea): string {
+  if (spans.length === 0) return `${area}: cannot be restored`;
+  // An area that was idle since the start is complete to a moment before the one at which all areas were copied.
+  const moments = spans.map(({ fromMs, completeToMs }) =>
+    completeToMs > fromMs ? `from ${printMoment(fromMs)} to ${printMoment(completeToMs)}` : `at ${printMoment(fromMs)}`,
+  );
   const gaps = lost.map((each) => `, except after ${printMoment(each.fromMs)} until ${printMoment(each.toMs)}`);
-  return `${area}: from ${printMoment(fromMs)} to ${printMoment(completeToMs)}${gaps.join("")}`;
+  return `${area}: ${moments.join(", ")}${gaps.join("")}`;
 }
 
 /** Opens the store as a start does, and closes it. Throws a `StartRefusal` if it refuses or does not answer. */

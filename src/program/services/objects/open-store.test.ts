@@ -42,7 +42,8 @@ test("a directory that does not exist, or is a file, is refused", async () => {
 });
 
 test("a bucket without credentials is refused", async () => {
-  const environment = { AWS_SHARED_CREDENTIALS_FILE: join(folder, "none") };
+  const none = join(folder, "none");
+  const environment = { AWS_SHARED_CREDENTIALS_FILE: none, AWS_CONFIG_FILE: none };
   await assert.rejects(open("s3://bucket?endpoint=http://127.0.0.1:1", "write", environment), {
     kind: "refused",
     message: /^No credentials were found: .* does not exist; set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY/,

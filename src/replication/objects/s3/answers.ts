@@ -18,6 +18,9 @@ export interface ListAnswer {
   readonly continuationToken: string | undefined;
 }
 
+/** The body is not the one whose checksum was sent. */
+const OTHER_BODY = ["BadDigest", "XAmzContentSHA256Mismatch", "XAmzContentChecksumMismatch"];
+
 /** Codes of statuses below 500 after which the same request may succeed. */
 const TRANSIENT = [
   "RequestTimeout",
@@ -29,10 +32,8 @@ const TRANSIENT = [
   "OperationAborted",
   "ConditionalRequestConflict",
   // The bytes changed on their way.
-  "BadDigest",
+  ...OTHER_BODY,
   "IncompleteBody",
-  "XAmzContentSHA256Mismatch",
-  "XAmzContentChecksumMismatch",
   // The upload was aborted by somebody: the next attempt begins another one.
   "NoSuchUpload",
 ];
@@ -66,6 +67,11 @@ export function errorCode({ body }: Pick<Received, "body">): string | undefined 
 /** Whether credentials must be read again. */
 export function saysExpired(answer: Received): boolean {
   return answer.status >= 400 && answer.status < 500 && EXPIRED.includes(errorCode(answer) ?? "");
+}
+
+/** Whether the store refused a body because of its checksum. */
+export function saysOtherBody(answer: Received): boolean {
+  return answer.status >= 400 && answer.status < 500 && OTHER_BODY.includes(errorCode(answer) ?? "");
 }
 
 /** The failure that an answer means, which is not what the request expected. */

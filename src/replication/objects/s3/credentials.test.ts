@@ -6,13 +6,26 @@ import { VirtualClock } from "../../../kernel/clock.virtual.ts";
 import { CredentialsSource } from "./credentials.ts";
 
 const FILE = "/store/credentials";
+const CONFIG = "/store/config";
+const CONFIGURED = `[default]
+region = eu-central-1
+[profile empty]
+aws_access_key_id = AKIACONFIG
+aws_secret_access_key = three
+[profile other]
+aws_access_key_id = AKIAUNUSED
+aws_secret_access_key = unused
+[profile login]
+sso_session = company
+`;
 
 async function sourceOf(environment: Readonly<Record<string, string>>, file?: string) {
   const disk = await emptyDisk();
   const clock = new VirtualClock();
   if (file !== undefined) disk.put(FILE, Buffer.from(file));
+  disk.put(CONFIG, Buffer.from(CONFIGURED));
   const source = new CredentialsSource({
-    environment: { AWS_SHARED_CREDENTIALS_FILE: FILE, ...environment },
+    environment: { AWS_SHARED_CREDENTIALS_FILE: FILE, AWS_CONFIG_FILE: CONFIG, ...environment },
     disk,
     clock,
   });
@@ -48,9 +61,10 @@ const found: readonly [Readonly<Record<string, string>>, readonly (string | unde
   [{}, ["AKIADEFAULT", "one+/=", undefined]],
   [{ AWS_ACCESS_KEY_ID: "", AWS_SECRET_ACCESS_KEY: "", AWS_PROFILE: "" }, ["AKIADEFAULT", "one+/=", undefined]],
   [{ AWS_PROFILE: "other" }, ["AKIAOTHER", "two", "token=="]],
+  [{ AWS_PROFILE: "empty" }, ["AKIACONFIG", "three", undefined]],
 ];
 
-test("credentials come from the environment, else from a profile of the file", async () => {
+test("credentials come from the environment, else from a profile of the file, else from that of the configuration", async () => {
   for (const [environment, expected] of found) {
     const { source } = await sourceOf(environment, PROFILES);
     const { accessKeyId, secretAccessKey, sessionToken } = await source.get();
@@ -58,12 +72,16 @@ test("credentials come from the environment, else from a profile of the file", a
   }
 });
 
-test("the file is in the home directory unless a variable names it", async () => {
-  const { source, disk } = await sourceOf({ AWS_SHARED_CREDENTIALS_FILE: "", HOME: "/home" }, PROFILES);
+test("the files are in the home directory unless variables name them", async () => {
+  const home = { AWS_SHARED_CREDENTIALS_FILE: "", AWS_CONFIG_FILE: "", HOME: "/home" };
+  const { source, disk } = await sourceOf(home, PROFILES);
   await assert.rejects(source.get(), /No credentials were found: \/home\/\.aws\/credentials does not exist; set AWS_/);
   for (const path of ["/home", "/home/.aws"]) await disk.mkdir(path);
-  disk.put("/home/.aws/credentials", Buffer.from(PROFILES));
+  disk.put("/home/.aws/config", Buffer.from(PROFILES));
   assert.equal((await source.get()).accessKeyId, "AKIADEFAULT");
+  source.forget();
+  disk.put("/home/.aws/credentials", Buffer.from(PROFILES.replace("AKIADEFAULT", "AKIAFIRST")));
+  assert.equal((await source.get()).accessKeyId, "AKIAFIRST");
 });
 
 const refused: readonly [Readonly<Record<string, string>>, string | undefined, RegExp][] = [
@@ -77,7 +95,21 @@ const refused: readonly [Readonly<Record<string, string>>, string | undefined, R
   [{}, undefined, /^No credentials were found: \/store\/credentials does not exist; set AWS_ACCESS_KEY_ID and/],
   [{ AWS_PROFILE: "none" }, PROFILES, /^No credentials were found: \/store\/credentials has no profile none; set/],
   [{ AWS_PROFILE: "role" }, PROFILES, /^the profile role of \/store\/credentials uses role_arn, which larder does not/],
-  [{ AWS_PROFILE: "empty" }, PROFILES, /^the profile empty of \/store\/credentials has no aws_access_key_id: set/],
+  [
+    { AWS_PROFILE: "empty", AWS_CONFIG_FILE: "/store/none" },
+    PROFILES,
+    /^the profile empty of \/store\/credentials has no aws_access_key_id: set/,
+  ],
+  [
+    { AWS_PROFILE: "login" },
+    undefined,
+    /^the profile login of \/store\/config uses sso_session, which larder does not/,
+  ],
+  [
+    { AWS_WEB_IDENTITY_TOKEN_FILE: "/token" },
+    undefined,
+    /^No credentials were found: AWS_WEB_IDENTITY_TOKEN_FILE is set, which larder does not support; \/store\/credentials/,
+  ],
   [{ AWS_PROFILE: "half" }, PROFILES, /^the profile half of \/store\/credentials has no aws_secret_access_key: set/],
   [{ AWS_PROFILE: "bad" }, PROFILES, /^The credentials of the profile bad of .* have characters that are not valid/],
 ];

@@ -1,9 +1,10 @@
 /**
  * Credentials, found as the tools of AWS do: AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY and AWS_SESSION_TOKEN, else the
- * section AWS_PROFILE (`default`) of the file AWS_SHARED_CREDENTIALS_FILE (`~/.aws/credentials`).
+ * section AWS_PROFILE (`default`) of the file AWS_SHARED_CREDENTIALS_FILE (`~/.aws/credentials`), else that of
+ * AWS_CONFIG_FILE (`~/.aws/config`).
  *
  * (1) A value of them is in no error and no log line.
- * (2) The file is read again, so that a program beside larder may renew it: after 10 s, and at once when the store
+ * (2) The files are read again, so that a program beside larder may renew them: after 10 s, and at once when the store
  *     says that they have expired.
  */
 import { homedir } from "node:os";
@@ -27,8 +28,16 @@ export interface CredentialsOptions {
 
 const READ_AGAIN_MS = 10_000;
 const REMEDY = "set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or AWS_SHARED_CREDENTIALS_FILE and AWS_PROFILE";
+/** The values that a profile must have. */
+const NAMES = ["aws_access_key_id", "aws_secret_access_key"];
 /** How a profile may get credentials that larder does not support. */
 const OTHER_WAYS = ["role_arn", "credential_process", "sso_session", "sso_start_url", "web_identity_token_file"];
+/** Variables with which clusters of containers do so. */
+const OTHER_VARIABLES = [
+  "AWS_WEB_IDENTITY_TOKEN_FILE",
+  "AWS_CONTAINER_CREDENTIALS_RELATIVE_URI",
+  "AWS_CONTAINER_CREDENTIALS_FULL_URI",
+];
 
 export class CredentialsSource {
   readonly #options: CredentialsOptions;
@@ -50,41 +59,61 @@ export class CredentialsSource {
     return this.#known.credentials;
   }
 
-  /** The store says that they have expired: the next call reads the file. */
+  /** The store says that they have expired: the next call reads the files. */
   forget(): void {
     this.#known = undefined;
   }
 
   async #read(): Promise<Credentials> {
-    const { environment, disk } = this.#options;
-    const path = nonEmpty(environment["AWS_SHARED_CREDENTIALS_FILE"]) ?? join(homeOf(environment), ".aws/credentials");
+    const { environment } = this.#options;
     const profile = nonEmpty(environment["AWS_PROFILE"]) ?? "default";
-    const where = `the profile ${profile} of ${path}`;
-    let bytes: Buffer | undefined;
+    const home = homeOf(environment);
+    const main = nonEmpty(environment["AWS_SHARED_CREDENTIALS_FILE"]) ?? join(home, ".aws/credentials");
+    const found = await this.#readFile(main);
+    const values = found === undefined ? undefined : sectionOf(found, profile);
+    if (values !== undefined && hasCredentials(values))
+      return credentialsIn(values, `the profile ${profile} of ${main}`);
+    const config = nonEmpty(environment["AWS_CONFIG_FILE"]) ?? join(home, ".aws/config");
+    const others = sectionOf((await this.#readFile(config)) ?? "", profile);
+    if (others !== undefined && hasCredentials(others))
+      return credentialsIn(others, `the profile ${profile} of ${config}`);
+    if (values !== undefined) return credentialsIn(values, `the profile ${profile} of ${main}`);
+    const variable = OTHER_VARIABLES.find((name) => nonEmpty(environment[name]) !== undefined);
+    const other = variable === undefined ? "" : `${variable} is set, which larder does not support; `;
+    const what = found === undefined ? "does not exist" : `has no profile ${profile}`;
+    throw refused(`No credentials were found: ${other}${main} ${what}; ${REMEDY}`);
+  }
+
+  /** Undefined: it does not exist. */
+  async #readFile(path: string): Promise<string | undefined> {
     try {
-      bytes = await readFileIfThere(disk, path);
+      return (await readFileIfThere(this.#options.disk, path))?.toString("utf8");
     } catch (cause) {
       throw new ObjectStoreFailure("refused", `Cannot read ${path}: ${codeOf(cause) ?? "an error"}; ${REMEDY}`, {
         cause,
       });
     }
-    if (bytes === undefined) throw refused(`No credentials were found: ${path} does not exist; ${REMEDY}`);
-    const values = sectionOf(bytes.toString("utf8"), profile);
-    if (values === undefined) throw refused(`No credentials were found: ${path} has no profile ${profile}; ${REMEDY}`);
-    const other = OTHER_WAYS.find((name) => values.has(name));
-    if (other !== undefined && !values.has("aws_access_key_id"))
-      throw refused(`${where} uses ${other}, which larder does not support: ${REMEDY}`);
-    for (const name of ["aws_access_key_id", "aws_secret_access_key"])
-      if ((values.get(name) ?? "") === "") throw refused(`${where} has no ${name}: ${REMEDY}`);
-    return checked(
-      {
-        accessKeyId: values.get("aws_access_key_id") ?? "",
-        secretAccessKey: values.get("aws_secret_access_key") ?? "",
-        sessionToken: nonEmpty(values.get("aws_session_token")),
-      },
-      where,
-    );
   }
+}
+
+/** Whether a profile has credentials, or says how to get them. */
+function hasCredentials(values: ReadonlyMap<string, string>): boolean {
+  return [...NAMES, ...OTHER_WAYS].some((name) => values.has(name));
+}
+
+function credentialsIn(values: ReadonlyMap<string, string>, where: string): Credentials {
+  const other = OTHER_WAYS.find((name) => values.has(name));
+  if (other !== undefined && !values.has("aws_access_key_id"))
+    throw refused(`${where} uses ${other}, which larder does not support: ${REMEDY}`);
+  for (const name of NAMES) if ((values.get(name) ?? "") === "") throw refused(`${where} has no ${name}: ${REMEDY}`);
+  return checked(
+    {
+      accessKeyId: values.get("aws_access_key_id") ?? "",
+      secretAccessKey: values.get("aws_secret_access_key") ?? "",
+      sessionToken: nonEmpty(values.get("aws_session_token")),
+    },
+    where,
+  );
 }
 
 function environmentCredentials(environment: CredentialsOptions["environment"]): Credentials | undefined {

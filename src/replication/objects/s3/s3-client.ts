@@ -2,7 +2,7 @@
  * Signed requests to one bucket: their URLs, signatures, credentials and counts. What they mean is in s3-store.ts.
  *
  * (1) A body cannot change on its way unnoticed: its SHA-256 is signed, and TLS protects it. Without TLS it has an MD5
- *     too, for stores that do not check signed bodies.
+ *     too, unless the store is known to compare signed bodies.
  * (2) A store that wants an MD5 over TLS too (buckets with Object Lock) answers 400 once, and gets it from then on.
  */
 import { createHash } from "node:crypto";
@@ -48,7 +48,7 @@ export interface S3ClientOptions {
 const ANSWER_BYTES_MAX = 64 * 1024;
 /** Pieces show that a body moves. */
 const PIECE_BYTES = 64 * 1024;
-const EMPTY_HASH = createHash("sha256").digest("hex");
+export const EMPTY_HASH = createHash("sha256").digest("hex");
 
 export class S3Client {
   readonly #options: S3ClientOptions;
@@ -58,6 +58,11 @@ export class S3Client {
   constructor(options: S3ClientOptions) {
     this.#options = options;
     this.#sendsMd5 = !options.address.endpoint.startsWith("https:"); // keeps (1)
+  }
+
+  /** The store has refused a body that was not the signed one: an MD5 would only cost time. */
+  trustSignedBodies(): void {
+    this.#sendsMd5 = false;
   }
 
   /**

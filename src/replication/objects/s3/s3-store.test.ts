@@ -174,13 +174,15 @@ test("expired credentials are read again, once", async () => {
   assert.deepEqual(await store.list(""), []);
 });
 
-for (const [endpoint, isMd5Required, expected] of [
-  ["https://s3.example.test", false, ["check -", "check -", "a -", "b -"]],
-  ["https://s3.example.test", true, ["check -", "check md5", "check md5", "a md5", "b md5"]],
-  ["http://s3.example.test", false, ["check md5", "check md5", "a md5", "b md5"]],
+for (const [endpoint, options, expected] of [
+  ["https://s3.example.test", {}, ["check -", "check -", "a -", "b -"]],
+  ["https://s3.example.test", { isMd5Required: true }, ["check -", "check md5", "check md5", "a md5", "b md5"]],
+  ["http://s3.example.test", {}, ["check md5", "check md5", "check md5", "a -", "b -"]],
+  ["http://s3.example.test", { isMd5Required: true }, ["check md5", "check md5", "check md5", "a -", "a md5", "b md5"]],
+  ["http://s3.example.test", { ignoresSignedBodies: true }, ["check md5", "check md5", "check md5", "a md5", "b md5"]],
 ] as const)
-  test(`new objects at ${endpoint} have an MD5 without TLS, or if the store requires it (${isMd5Required})`, async () => {
-    const { server, store } = await s3On({ endpoint, server: { isMd5Required } });
+  test(`objects at ${endpoint} have an MD5 if the store requires it, or nothing else protects them: ${JSON.stringify(options)}`, async () => {
+    const { server, store } = await s3On({ endpoint, server: options });
     assert.deepEqual([await store.putNew("a", SMALL), await store.putNew("b", SMALL)], ["stored", "stored"]);
     const sent = server.requests
       .filter(({ method }) => method === "PUT")
@@ -189,6 +191,7 @@ for (const [endpoint, isMd5Required, expected] of [
         return `${name} ${headers["content-md5"] === undefined ? "-" : "md5"}`;
       });
     assert.deepEqual(sent, expected);
+    assert.deepEqual([...server.objects.keys()], ["a", "b"]);
   });
 
 test("objects that are sent after each other from the same memory have their own bytes", async () => {

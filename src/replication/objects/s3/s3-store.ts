@@ -23,10 +23,10 @@ import {
   readContent,
 } from "../object-store.ts";
 import { giveMemory, takeMemory } from "../read-window.ts";
-import { damaged, errorCode, failureOf, failureOfCode, readDeleteErrors, readList } from "./answers.ts";
+import { damaged, errorCode, failureOf, failureOfCode, readDeleteErrors, readList, saysOtherBody } from "./answers.ts";
 import type { Received } from "./http.ts";
 import { type Upload, type UploadServices, uploadInParts } from "./multipart.ts";
-import { type Payload, payloadOf, S3Client, type S3ClientOptions, type S3Request } from "./s3-client.ts";
+import { EMPTY_HASH, type Payload, payloadOf, S3Client, type S3ClientOptions, type S3Request } from "./s3-client.ts";
 import { escapeXml } from "./xml.ts";
 
 export interface S3StoreOptions extends S3ClientOptions {
@@ -66,7 +66,9 @@ export class S3Store implements ObjectStore {
   readonly #client: S3Client;
   /** Whether the store is known to keep (1). */
   #isChecked = false;
-  /** The same of uploads in parts, once it was asked. */
+  /** Whether it was asked if the store compares signed bodies. */
+  #areBodiesAsked = false;
+  /** The same as (1) of uploads in parts, once it was asked. */
   #uploadsAreConditional: boolean | undefined;
 
   constructor(options: S3StoreOptions) {
@@ -93,6 +95,7 @@ export class S3Store implements ObjectStore {
   async putNew(name: string, content: ObjectContent): Promise<"stored" | "exists"> {
     assertObjectName(name);
     await this.checkConditionalWrites();
+    await this.#checkSignedBodies();
     if (!this.#address.isConditional && (await this.#isThere(name))) return "exists";
     const mark = this.#drawMark();
     if (content.bytes > this.#sizes.singleBytesMax && (await this.#mayUploadInParts())) {
@@ -243,6 +246,22 @@ export class S3Store implements ObjectStore {
       },
       condition: isConditional ? { "if-none-match": "*" } : {},
     };
+  }
+
+  /** Tries, without TLS, whether the store refuses a body that is not the signed one. If it does not say so, objects have an MD5. */
+  async #checkSignedBodies(): Promise<void> {
+    if (this.#areBodiesAsked || this.#address.endpoint.startsWith("https:")) return;
+    this.#areBodiesAsked = true;
+    const name = `${CHECK}${this.#drawMark()}`;
+    try {
+      const payload = { ...payloadOf(Buffer.from("larder")), hash: EMPTY_HASH };
+      const answer = await this.#sendWhole(name, payload, this.#drawMark());
+      if (saysOtherBody(answer)) this.#client.trustSignedBodies();
+      else await this.#removeCheck(name);
+    } catch (fault) {
+      // The next request has the same failure, or none.
+      if (!(fault instanceof ObjectStoreFailure)) throw fault;
+    }
   }
 
   /** Whose object has the name that is taken. keeps (2) */
