@@ -43,6 +43,12 @@ test("a start names what is in place of a file, for each file of a data director
       assert.equal(await refusalOf(directory), `/${name} is ${what}, ${rest}`);
       rmSync(path, { recursive: true });
     }
+  writeFileSync(join(directory, "vector"), "");
+  assert.equal(
+    await refusalOf(directory),
+    "/vector is not a directory: move it away, or restore the data directory from a backup",
+  );
+  rmSync(join(directory, "vector"));
   writeFileSync(join(directory, "format"), "larder data directory, format 1\n");
   writeFileSync(join(directory, "tokens.json"), Buffer.from('{"admin":"\xff"}', "latin1"));
   assert.equal(

@@ -15,6 +15,7 @@ import { writeFileDurably } from "../../persistence/disk/durable-file.ts";
 import { fileDisk } from "../../persistence/disk/file-disk.ts";
 import { assertFileIfThere } from "../../persistence/disk/file-kind.ts";
 import { NoText, readTextFile } from "../../persistence/disk/text-file.ts";
+import { NotAFile } from "../../persistence/errors.ts";
 import { highWaterPath } from "../../persistence/journal/high-water.ts";
 import { FOLLOW_FILE, parseRecord } from "../../replication/follow/record.ts";
 import type { AreaName } from "../areas/area.ts";
@@ -25,6 +26,7 @@ import { isClustered } from "../cluster/setting-rules.ts";
 import { codeOf, directoryRefusal, StartRefusal } from "../refusal.ts";
 import type { RunSettings } from "../settings/run-settings.ts";
 import type { Command } from "../settings/setting.ts";
+import { AUDIT_FILE } from "../tenants/audit-log.ts";
 import {
   DamagedTokens,
   parseStoredTokens,
@@ -118,9 +120,20 @@ export async function openDataDirectory(run: RunSettings, held?: DirectoryLock):
   }
 }
 
-/** Throws `NotAFile` if something else has the name of a file that larder reads or writes in the directory. */
+/**
+ * Throws `NotAFile` if something else has the name of a file that larder reads or writes in the directory, and a
+ * `StartRefusal` if a file has the name of an area.
+ */
 export function assertFiles(path: string): void {
   for (const name of NAMES_OF_FILES) assertFileIfThere(join(path, name));
+  // A link may lead to a device or a pipe on purpose.
+  const audit = join(path, AUDIT_FILE);
+  if (statSync(audit, { throwIfNoEntry: false })?.isDirectory() === true) throw new NotAFile(audit, "a directory");
+  for (const name of STORED_AREAS) {
+    const area = join(path, name);
+    if (statSync(area, { throwIfNoEntry: false })?.isDirectory() === false)
+      throw new StartRefusal(`${area} is not a directory: move it away, or restore the data directory from a backup`);
+  }
 }
 
 /** True if larder has used the directory: it has the layout. tokens.json may be missing. */
