@@ -637,7 +637,7 @@ export class Database implements SessionHost {
     this.sliced.mayPause = caller.waiting !== undefined;
     let reply: Reply;
     if (command instanceof CommandError) reply = this.#answerError(command);
-    else if (this.#atomic.isTight && command.mayChange && !command.runsQueue)
+    else if (command.mayChange && this.#atomic.isTight)
       reply = this.#atomic.printAlone(() => this.#run(caller, command, request), asTheyAre, this.#answerError);
     else reply = this.#run(caller, command, request);
     this.#commit();
