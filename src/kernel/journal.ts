@@ -33,6 +33,13 @@ export interface Journal {
   readonly refusal: string | undefined;
   /** Why this owner may not write now, for example because its frames fill the journal's queue. Absent: `refusal`. */
   refusalOf?(owner: FrameOwner): string | undefined;
+  /** True while the disk may have no room for a long frame: then `lackFor` says. Absent: never. */
+  readonly isTight?: boolean;
+  /**
+   * Why the disk has no room for a frame of so many bytes; undefined: it has, and the room is taken. Ask it before anything
+   * changes: a frame that fits nowhere waits for space, and all replies after it. Nothing while the journal is not tight.
+   */
+  lackFor?(bytes: number): string | undefined;
   /**
    * True in a cluster while a frame has waited so long for its commit that another node may soon own the journal: no call
    * of a destination starts, because its result may be lost. Absent: never.

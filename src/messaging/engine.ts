@@ -118,6 +118,10 @@ export class Engine {
     this.#unit = new UnitOfWork({
       ...{ recorder, scheduler: this.scheduler, state, limits, random, watcher },
       clocks: this.#clocks,
+      assertFits: (bytes) => {
+        const lack = journal.lackFor?.(bytes);
+        if (lack !== undefined) throw notAcceptedNow(lack);
+      },
     });
     this.schedules = new ScheduleTimer({
       state,
@@ -215,7 +219,7 @@ export class Engine {
     if (user.isDropped) throw new MessagingFailure("not found", `user ${user.name} not found`);
     const { journal } = this.#options;
     const refusal = journal.refusalOf?.(user) ?? journal.refusal;
-    if (refusal !== undefined) throw new MessagingFailure("unavailable", `Requests cannot be accepted now: ${refusal}`);
+    if (refusal !== undefined) throw notAcceptedNow(refusal);
   }
 
   /** Throws if the user may not add data: because of `assertWritable`, or because it takes too much memory. */
@@ -718,4 +722,8 @@ function plainBody(bytes: Buffer): CallBody {
 function earlier(a: number | undefined, b: number | undefined): number | undefined {
   if (a === undefined) return b;
   return b === undefined ? a : Math.min(a, b);
+}
+
+function notAcceptedNow(reason: string): MessagingFailure {
+  return new MessagingFailure("unavailable", `Requests cannot be accepted now: ${reason}`);
 }

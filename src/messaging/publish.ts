@@ -64,6 +64,8 @@ export interface PublishContext {
 }
 
 const DAY_MS = 86_400_000;
+/** More than the record of a message without body and headers mostly takes. */
+const MESSAGE_BYTES = 1_024;
 /** The body of a message that is due within this time stays in memory. */
 const SOON_MS = 10_000;
 /** Longer ids are replaced by their hash, so that long ids do not fill the memory. */
@@ -126,10 +128,28 @@ export function publish(
   const { state, limits, random, counts } = unit;
   const context = { state, limits, user, nowMs: now.wallMs, random };
   const plan = planPublish(context, requests, scheduleId);
+  unit.assertFits(bytesOf(plan));
   const outcomes = carryOut(unit, context, plan);
   counts.accepted += plan.newCount;
   counts.deduplicated += plan.duplicateCount;
   return outcomes;
+}
+
+/** About how many bytes the records of a plan have: rather more. */
+function bytesOf({ requests }: PublishPlan): number {
+  let bytes = 0;
+  for (const { drafts, run } of requests) {
+    if (run !== undefined) bytes += MESSAGE_BYTES + run.bytes.length + lengthOf(run.fields);
+    for (const draft of drafts)
+      if (draft.original === undefined) bytes += MESSAGE_BYTES + draft.bytes.length + lengthOf(draft.fields);
+  }
+  return bytes;
+}
+
+/** A character of a text has up to three bytes. */
+function lengthOf(fields: EnvelopeFields | undefined): number {
+  if (fields === undefined) return 0;
+  return 3 * fields.headers.reduce((sum, text) => sum + text.length, fields.url.length);
 }
 
 function carryOut(unit: UnitOfWork, context: PublishContext, plan: PublishPlan): PublishOutcome[] {

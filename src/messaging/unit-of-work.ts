@@ -63,6 +63,8 @@ export interface UnitOptions {
   readonly random: Random;
   readonly clocks: Clocks;
   readonly watcher?: MessagingWatcher | undefined;
+  /** See `UnitOfWork.assertFits`. */
+  readonly assertFits: (bytes: number) => void;
 }
 
 export class UnitOfWork {
@@ -82,13 +84,16 @@ export class UnitOfWork {
     repeated: 0,
   };
   readonly runTotals: RunTotals = { started: 0, ended: { 0: 0, 1: 0, 2: 0, 3: 0 }, deliveredSteps: 0 };
+  /** Throws a `MessagingFailure` if the disk has no room for so many bytes. Call it before anything changes. */
+  readonly assertFits: (bytes: number) => void;
   readonly #recorder: Recorder;
   readonly #scheduler: Scheduler;
   readonly #clocks: Clocks;
   /** Messages accepted in this unit. */
   #accepted: Message[] = [];
 
-  constructor({ recorder, scheduler, state, limits, random, clocks, watcher }: UnitOptions) {
+  constructor({ recorder, scheduler, state, limits, random, clocks, watcher, assertFits }: UnitOptions) {
+    this.assertFits = assertFits;
     this.watcher = watcher;
     this.state = state;
     this.limits = limits;

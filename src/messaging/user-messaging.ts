@@ -213,6 +213,7 @@ export class UserMessaging implements MessagingApi {
         lastMessages: known?.record.lastMessages ?? [],
         error: "",
       };
+      unit.assertFits(body.length);
       this.#engine.schedules.watch(unit.apply(user, "schedulePut", { record, body }));
       return id;
     });

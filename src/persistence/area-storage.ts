@@ -46,7 +46,7 @@ export interface AreaStorageOptions extends Omit<JournalOptions, "onClosed" | "r
   mayRemove?(segment: number): boolean;
   /** A snapshot is due when the weight of the segments since the last one exceeds this and its size. */
   readonly snapshotBytesMin?: number;
-  /** The free space that must remain for new writes to be accepted; absent: any. */
+  /** The free space of the disk, and how much must remain for new writes to be accepted; absent: it is not looked at. */
   readonly space?: SpaceGuardOptions | undefined;
   /** Space reserved for a full disk; 0: none. */
   readonly reserveBytes?: number;
@@ -201,6 +201,7 @@ export class AreaStorage {
       {
         ...options,
         reserve: this.#reserve,
+        isTight: options.isTight ?? options.space !== undefined,
         onClosed: (closed) => {
           this.#ended.push(closed);
           this.#markLater();

@@ -29,6 +29,20 @@ export class MissingData extends Error {
   }
 }
 
+/** A directory, a pipe or a device in the place of a file, or a link that leads nowhere. */
+export class NotAFile extends Error {
+  override name = "NotAFile";
+  readonly file: string;
+  /** What it is. */
+  readonly what: string;
+
+  constructor(file: string, what: string) {
+    super(`${file} is ${what}, not a file: move it away, or restore the data directory from a backup`);
+    this.file = file;
+    this.what = what;
+  }
+}
+
 /** A newer version of the program wrote this file. */
 export class NewerFormat extends Error {
   override name = "NewerFormat";

@@ -8,6 +8,7 @@ import {
   ForeignDirectory,
   MissingData,
   NewerFormat,
+  NotAFile,
   WrongFile,
 } from "../persistence/errors.ts";
 
@@ -61,7 +62,7 @@ function pathOf(fault: unknown): string | undefined {
 }
 
 /** Errors of persistence about a directory, for the operator. */
-const dataFaults = [DamagedData, DirectoryInUse, ForeignDirectory, MissingData, NewerFormat, WrongFile];
+const dataFaults = [DamagedData, DirectoryInUse, ForeignDirectory, MissingData, NewerFormat, NotAFile, WrongFile];
 
 /** The reason why the data directory cannot be used, or the fault itself if the reason is unknown. */
 export function directoryRefusal(fault: unknown, directory: string, place: string): unknown {

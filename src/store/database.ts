@@ -56,7 +56,6 @@ import { noteSlow, noteUnblocked } from "./observe/run-times.ts";
 import { SlowRuns } from "./observe/slow-runs.ts";
 import { Tracking } from "./observe/tracking/tracking.ts";
 import { BatchReplies } from "./reply/budget.ts";
-import { mayNotFit } from "./reply/fit.ts";
 import { asTheyAre, type ReplyPrinter } from "./reply/printer.ts";
 import { errorReply, later, type Reply } from "./reply/reply.ts";
 import { ScriptCommands } from "./scripting/script-commands.ts";
@@ -636,7 +635,11 @@ export class Database implements SessionHost {
   #executeOne(caller: Caller, request: CommandRequest): Reply {
     const command = this.#findRunnable(caller, request);
     this.sliced.mayPause = caller.waiting !== undefined;
-    const reply = command instanceof CommandError ? this.#answerError(command) : this.#run(caller, command, request);
+    let reply: Reply;
+    if (command instanceof CommandError) reply = this.#answerError(command);
+    else if (command.mayChange && this.#atomic.isTight)
+      reply = this.#atomic.printAlone(() => this.#run(caller, command, request), asTheyAre, this.#answerError);
+    else reply = this.#run(caller, command, request);
     this.#commit();
     return reply;
   }
@@ -646,9 +649,9 @@ export class Database implements SessionHost {
     const command = this.#findRunnable(caller, request);
     this.sliced.mayPause = true;
     const isRefused = command instanceof CommandError;
-    if (!isRefused && command.mayChange && mayNotFit(this.keyspace, { command, words: request }, printer.bytesMax)) {
+    if (!isRefused && command.mayChange && this.#atomic.mayNotFit({ command, words: request }, printer.bytesMax)) {
       const run = (): Reply => this.#run(caller, command, request);
-      const printed = this.#atomic.printAlone(run, printer, (error) => this.#answerError(error));
+      const printed = this.#atomic.printAlone(run, printer, this.#answerError);
       this.#commit();
       return printed;
     }
@@ -782,10 +785,10 @@ export class Database implements SessionHost {
     this.#commit();
   };
 
-  #answerError(error: CommandError): Reply {
+  readonly #answerError = (error: CommandError): Reply => {
     this.errorCounts.add(error.text);
     return errorReply(error);
-  }
+  };
 
   #discard(error: CommandError): TransactionDiscarded {
     // Evictions stay.

@@ -674,6 +674,13 @@ export function diskRefusal(reason: string): CommandError {
   return new CommandError(`MISCONF Errors writing to the AOF file: ${reason}`);
 }
 
+/** A unit is stopped because the disk has no room for its records. */
+export class NoDiskSpace extends StoppedUnit {
+  constructor(reason: string) {
+    super(diskRefusal(reason).text);
+  }
+}
+
 export const notUtf8 = new CommandError("ERR Couldn't parse as UTF-8 string");
 export const pathStepsTooMany = new CommandError("ERR JSON path takes too many steps on this document");
 export const pathMatchesTooMany = new CommandError("ERR JSON path matches too many values");
@@ -719,7 +726,7 @@ export function undoTooLarge(bytesMax: number): StoppedUnit {
   return new StoppedUnit(`ERR Script or transaction exceeds --max-undo-size (${bytesMax} bytes) and was stopped`);
 }
 
-/** `what` was undone. */
-export function stoppedAndUndone({ text, reason }: StoppedUnit, what: string): StoppedUnit {
-  return new StoppedUnit(`${text}; ${what}`, reason);
+/** `what` was undone. A full disk has the same text whether a command was refused or undone. */
+export function stoppedAndUndone(stopped: StoppedUnit, what: string): StoppedUnit {
+  return stopped instanceof NoDiskSpace ? stopped : new StoppedUnit(`${stopped.text}; ${what}`, stopped.reason);
 }

@@ -9,13 +9,12 @@
  * A server that is started here makes no deliveries and fires no schedule. Work
  * that falls due meanwhile is due at the next start.
  */
-import { existsSync, readFileSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { systemClock } from "../kernel/clock.ts";
 import { DirectoryInUse } from "../persistence/errors.ts";
 import type { Addresses } from "../program/cli/env-block.ts";
 import { usedDirectory } from "../program/cli/running-server.ts";
-import { parseTokensFile, readServing } from "../program/directory/data-directory.ts";
+import { readServing, readTokensFile } from "../program/directory/data-directory.ts";
 import { StartRefusal } from "../program/refusal.ts";
 import { Server } from "../program/server.ts";
 import type { RunSettings } from "../program/settings/run-settings.ts";
@@ -117,7 +116,7 @@ function runningTarget(run: RunSettings, directory: string): Target {
   if (serving === undefined)
     throw new StartRefusal(`A larder uses ${directory}, but does not serve yet: try again later`);
   const path = join(directory, TOKENS_FILE);
-  const stored = existsSync(path) ? parseTokensFile(path, readFileSync(path, "utf8")) : {};
+  const stored = readTokensFile(path) ?? {};
   const { tenants, problems } = resolveTenants({ ...run, command: serving.command }, stored);
   if (problems.length > 0) throw new StartRefusal(problems.join("\n"), 2);
   // A secret generated here is not a token of the server: `client` refuses it.

@@ -532,6 +532,30 @@ test("a message reports what it waits for", async () => {
   ]);
 });
 
+test("S-04: what is longer than the space of the disk is 503 and changes nothing, and shorter requests go on", async () => {
+  await using server = await startMessagingServer();
+  const { journal } = server.harness;
+  await server.send("POST /v2/topics/g/endpoints", {
+    body: { endpoints: [{ url: "https://b.test" }, { url: "https://c.test" }] },
+  });
+  const frameCount = journal.frames.length;
+  journal.frameBytesMax = 10_000;
+  const body = "x".repeat(6_000);
+  for (const [line, options] of [
+    ["POST /v2/publish/https://a.test/", { body: "x".repeat(10_001) }],
+    ["POST /v2/publish/g", { body }],
+    ["POST /v2/enqueue/q/https://a.test/", { body: "x".repeat(10_001) }],
+    ["POST /v2/batch", { body: [1, 2].map(() => ({ destination: "https://a.test/", body })) }],
+    ["POST /v2/schedules/https://a.test/", { headers: ["Service-Cron", "@daily"], body: "x".repeat(10_001) }],
+  ] as const) {
+    const { status, json } = await server.send(line, options);
+    const expected = refusal("Requests cannot be accepted now: no space is left on the device");
+    assert.deepEqual([status, json], [503, expected], line);
+  }
+  assert.equal(journal.frames.length, frameCount);
+  assert.equal((await server.send("POST /v2/publish/https://a.test/", { body })).status, 200);
+});
+
 test("a message that waits for a flow-control key reports which limit of the key it waits for", async () => {
   await using server = await startMessagingServer();
   server.destination = () => "later";

@@ -73,6 +73,16 @@ test("B.errors.503: while the journal cannot be written, writes are 503 and read
   assert.equal(await server.post("/upsert", { id: "b", vector: [1, 0] }), "Success");
 });
 
+test("B.errors.503: vectors that are longer than the space of the disk are 503, and shorter ones are stored", async () => {
+  await using server = await startVectorServer();
+  server.journal.frameBytesMax = 1_000;
+  const long = { id: "b", vector: [1, 0], data: "x".repeat(1_000) };
+  const { status, json } = await server.send("POST /upsert", { body: [{ id: "a", vector: [1, 0] }, long] });
+  assert.deepEqual(json, { error: "Writes are refused: no space is left on the device", status });
+  assert.deepEqual([status, await server.post("/fetch", { ids: ["a", "b"] })], [503, [null, null]]);
+  assert.equal(await server.post("/upsert", { id: "a", vector: [1, 0] }), "Success");
+});
+
 // B.consistency
 test("B-02: if one record of a list is refused, none is stored", async () => {
   await using server = await startVectorServer();

@@ -22,6 +22,8 @@ import { openSuiteShard, type SuiteShard } from "./cluster/suite-shard.ts";
  */
 export class MemoryJournal implements Journal {
   readonly frames: Buffer[] = [];
+  /** A longer frame does not fit the disk. */
+  frameBytesMax = Number.POSITIVE_INFINITY;
   readonly #shard: SuiteShard | undefined;
   #refusal: string | undefined;
   #isLate = false;
@@ -51,6 +53,10 @@ export class MemoryJournal implements Journal {
 
   set isLate(isLate: boolean) {
     this.#isLate = isLate;
+  }
+
+  lackFor(bytes: number): string | undefined {
+    return bytes > this.frameBytesMax ? "no space is left on the device" : undefined;
   }
 
   append(frame: Uint8Array): number {

@@ -12,6 +12,8 @@ export class RecordingJournal implements Journal {
   readonly frames: Buffer[] = [];
   /** The durable position: everything, unless a test sets it. */
   unsyncedCount = 0;
+  /** A longer frame does not fit the disk. */
+  frameBytesMax = Number.POSITIVE_INFINITY;
   readonly #shard: SuiteShard | undefined;
   #refusal: string | undefined;
 
@@ -42,6 +44,14 @@ export class RecordingJournal implements Journal {
 
   get synced(): number {
     return (this.#shard?.synced ?? this.end) - this.unsyncedCount;
+  }
+
+  get isTight(): boolean {
+    return this.frameBytesMax < Number.POSITIVE_INFINITY;
+  }
+
+  lackFor(bytes: number): string | undefined {
+    return bytes > this.frameBytesMax ? "no space is left on the device" : undefined;
   }
 
   append(frame: Uint8Array): number {

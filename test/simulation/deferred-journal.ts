@@ -39,6 +39,14 @@ export class DeferredJournal implements Journal {
     return this.heldOf(owner) ?? this.refusal;
   }
 
+  get isTight(): boolean {
+    return this.inner?.isTight === true;
+  }
+
+  lackFor(bytes: number): string | undefined {
+    return this.inner?.lackFor?.(bytes);
+  }
+
   append(frame: Uint8Array): number {
     if (this.#isDead) return this.end;
     // The engine may use its buffer again during the append.

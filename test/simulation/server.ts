@@ -43,7 +43,7 @@ export interface EngineKind<Engine> {
 
 type StorageHooks = Pick<
   AreaStorageOptions,
-  "onBatchWritten" | "onSyncedLocation" | "mayRemove" | "segmentBytesMax" | "beginsSegment"
+  "onBatchWritten" | "onSyncedLocation" | "mayRemove" | "segmentBytesMax" | "beginsSegment" | "isTight"
 >;
 
 export interface ServerOptions<Engine extends SnapshotEngine> extends StorageHooks {

@@ -73,6 +73,7 @@ test("a node follows the shards of others that it would take over, with one stat
   const b = new TestNode();
   b.standbys.saw(viewOf({ 1: "a", 2: "a", 3: "b", 90: "a" }));
   b.owned.add(3);
+  assert.deepEqual([[...b.standbys.followed], [...b.standbys.states.keys()]], [[1, 2], []]);
   assert.deepEqual(await b.after(0), ["heads 1,2", "open 1", "follow 1", "open 2", "follow 2"]);
   assert.deepEqual(await b.after(POLL_PERIOD_MS - 1), []);
   assert.deepEqual(await b.after(1), ["heads 1,2", "follow 1", "follow 2"]);

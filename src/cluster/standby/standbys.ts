@@ -67,7 +67,7 @@ export class Standbys {
   readonly #coming = new Set<number>();
   /** Those that this node owned at the last look. */
   readonly #owned = new Map<number, ShardView>();
-  /** Whether it was told of the shards. The first time may come after a poll that had all of them. */
+  /** The first time may come after a poll that had all of them. */
   #hasSeen = false;
   #cancel: () => void = () => {};
   #isPolling = false;
@@ -77,9 +77,19 @@ export class Standbys {
     this.#options = options;
   }
 
-  /** What is known of each shard that is followed. */
+  /** The shards that are followed, also those that are not looked at yet. */
+  get followed(): Iterable<number> {
+    return this.#followed.keys();
+  }
+
+  /** What is known of each of them that was looked at. */
   get states(): ReadonlyMap<number, Pick<Followed, "missing" | "history">> {
     return this.#open;
+  }
+
+  /** Whether it was told of the shards. */
+  get hasSeen(): boolean {
+    return this.#hasSeen;
   }
 
   /** The nodes and shards, as the store had them a moment ago. keeps (5) */

@@ -119,6 +119,7 @@ function invalid(field: string, wanted: string): unknown {
 export function notifyEach(unit: UnitOfWork, waiters: readonly Waiter[], event: NewEvent): readonly Notified[] {
   const { user, data } = event;
   const nowMs = unit.now.wallMs;
+  unit.assertFits(waiters.length * bytesOfEvent(data));
   const notified: Notified[] = [];
   for (const waiter of waiters) {
     if (user.waiters.get(waiter.eventId)?.has(waiter) !== true) continue;
@@ -139,6 +140,7 @@ export function notifyRun(
   run: Run,
   { eventId, data }: { readonly eventId: string; readonly data: Buffer },
 ): Notified {
+  unit.assertFits(bytesOfEvent(data));
   const waiter = [...run.waiters].find((other) => other.eventId === eventId);
   if (waiter !== undefined) {
     return { run, waiter, messageId: wake(unit, run, { waiter, data, nowMs: unit.now.wallMs }).id };
@@ -146,6 +148,11 @@ export function notifyRun(
   checkRoom(run, data, unit.limits);
   unit.apply(run.user, "eventSaved", { runId: run.id, eventId, data });
   return { run, waiter: undefined, messageId: undefined };
+}
+
+/** A message carries its data as Base64 in JSON. */
+function bytesOfEvent(data: Buffer): number {
+  return 2 * data.length;
 }
 
 /** Webhooks are open, so events that are saved for a run count like its entries. Throws a `MessagingFailure`. */

@@ -4,12 +4,17 @@
  * collection could close.
  */
 import * as fs from "node:fs";
+import { NotAFile } from "../errors.ts";
 import { codeOf, type Disk, type DiskFile, type OpenHow } from "./disk.ts";
+import { LOOP, otherKind } from "./file-kind.ts";
+
+/** Opening a pipe to read it would wait for a writer. Absent on Windows. */
+const { O_NONBLOCK = 0 } = fs.constants;
 
 const OPEN_FLAGS: Readonly<Record<OpenHow, number>> = {
   create: fs.constants.O_RDWR | fs.constants.O_CREAT | fs.constants.O_EXCL,
-  update: fs.constants.O_RDWR,
-  read: fs.constants.O_RDONLY,
+  update: fs.constants.O_RDWR | O_NONBLOCK,
+  read: fs.constants.O_RDONLY | O_NONBLOCK,
 };
 
 /** Data files hold what tenants wrote: no other user of the machine may read them. */
@@ -18,7 +23,13 @@ const DIRECTORY_MODE = 0o700;
 
 export const fileDisk: Disk = {
   async open(path, how, mode = FILE_MODE) {
-    return new OpenFile(await openDescriptor(path, OPEN_FLAGS[how], mode));
+    const descriptor = await openNamed(path, OPEN_FLAGS[how], mode);
+    if (how === "create") return new OpenFile(descriptor);
+    const facts = await settledWith<fs.Stats>((done) => fs.fstat(descriptor, done));
+    const what = otherKind(facts);
+    if (what === undefined) return new OpenFile(descriptor);
+    await settled((done) => fs.close(descriptor, done));
+    throw new NotAFile(path, what);
   },
 
   rename: (from, to) => settled((done) => fs.rename(from, to, done)),
@@ -84,6 +95,18 @@ class OpenFile implements DiskFile {
 
   close(): Promise<void> {
     return settled((done) => fs.close(this.descriptor, done));
+  }
+}
+
+/** Rejects with `NotAFile` for what cannot be opened as a file. */
+async function openNamed(path: string, flags: number, mode: number): Promise<number> {
+  try {
+    return await openDescriptor(path, flags, mode);
+  } catch (error) {
+    const code = codeOf(error);
+    if (code === "EISDIR") throw new NotAFile(path, "a directory");
+    if (code === "ELOOP") throw new NotAFile(path, LOOP);
+    throw error;
   }
 }
 

@@ -34,6 +34,25 @@ test("S-04: refuses writes while too little space is left, and accepts them agai
   assert.deepEqual((await readOn(disk)).frames, ["late"]);
 });
 
+test("the journal is tight until a look finds a gigabyte", async () => {
+  let free: number | Error = new Error("EIO");
+  const readFreeBytes = async (): Promise<number> => {
+    if (free instanceof Error) throw free;
+    return free;
+  };
+  const { area, clock } = await openOn(await emptyDisk(), { space: { freeBytesMin: 0, reason: "", readFreeBytes } });
+  await settle();
+  const seen = [area.journal.isTight];
+  for (const next of [2 ** 30, 2 ** 30 - 1, new Error("EIO"), 0]) {
+    free = next;
+    clock.advance(1_000);
+    await settle();
+    seen.push(area.journal.isTight);
+  }
+  assert.deepEqual([seen, area.journal.refusal], [[true, false, true, true, true], undefined]);
+  await area.close();
+});
+
 test("a second reason to refuse writes stays when the first one is gone", async () => {
   let free = 0;
   const opened = await openOn(await emptyDisk(), {

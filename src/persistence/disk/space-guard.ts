@@ -8,12 +8,15 @@
  *     full disk does not switch between the two states every second.
  * (2) If the free space cannot be read, nothing is refused: the journal notices
  *     a full disk itself.
+ * (3) The journal knows whether the disk is tight: below TIGHT_BYTES it asks for
+ *     the room of a long frame before it takes one. The bound is more than a second of
+ *     writes and the longest frame.
  */
 import type { Clock } from "../../kernel/clock.ts";
 import { faultFields, type Log } from "../../kernel/log.ts";
 
 export interface SpaceGuardOptions {
-  /** Below this, writes are refused. */
+  /** Below this, writes are refused; 0: nothing is refused. */
   readonly freeBytesMin: number;
   /** The reason that writers receive. */
   readonly reason: string;
@@ -24,9 +27,12 @@ export interface SpaceGuardOptions {
 export interface GuardedJournal {
   /** Refuses new writes for this reason, or accepts them again. */
   refuse(reason: string | undefined): void;
+  /** keeps (3) */
+  setTight(isTight: boolean): void;
 }
 
 const LOOK_EVERY_MS = 1_000;
+export const TIGHT_BYTES = 1024 * 1024 * 1024;
 /** keeps (1) */
 const AGAIN_SHARE = 17 / 16;
 
@@ -44,6 +50,7 @@ export function guardSpace(
     try {
       const freeBytes = await readFreeBytes();
       isUnknown = false;
+      journal.setTight(freeBytes < TIGHT_BYTES);
       const isShort = freeBytes < (isRefusing ? freeBytesMin * AGAIN_SHARE : freeBytesMin);
       if (isShort !== isRefusing && !isOver) {
         isRefusing = isShort;

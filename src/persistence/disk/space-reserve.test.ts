@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { gzipSync } from "node:zlib";
-import { emptyDisk } from "../../../test/harness/persistence-fixture.ts";
+import { emptyDisk, settle } from "../../../test/harness/persistence-fixture.ts";
 import type { SimulatedDisk } from "../../../test/simulation/disk/simulated-disk.ts";
 import { silentLog } from "../../kernel/log.ts";
 import { SpaceReserve } from "./space-reserve.ts";
@@ -71,4 +71,35 @@ test("a reserve of zero bytes touches no file", async () => {
   await reserve.fill();
 
   assert.deepEqual([reserve.isReady, await reserve.release(), disk.paths], [true, false, []]);
+});
+
+test("takes more space at once, and gives back a part that is not enough", async () => {
+  const disk = await emptyDisk();
+  const reserve = reserveOn(disk);
+  assert.equal(reserve.lackFor(1), "No space left on device");
+  await reserve.fill();
+  disk.freeBytes = 50_000;
+
+  assert.deepEqual([reserve.lackFor(100_000), disk.bytesOf(PATH).length], [undefined, 100_000]);
+  assert.equal(reserve.lackFor(160_000), "No space left on device");
+  await settle();
+  assert.deepEqual([disk.bytesOf(PATH).length, disk.freeBytes], [100_000, 50_000]);
+  assert.deepEqual([reserve.lackFor(150_000), disk.freeBytes], [undefined, 0]);
+  // Queued frames may need what was taken for them.
+  assert.equal(reserve.lackFor(150_001), "No space left on device");
+  await settle();
+  assert.equal(disk.bytesOf(PATH).length, 150_000);
+
+  reserve.shrink();
+  await settle();
+  assert.deepEqual([disk.bytesOf(PATH).length, reserve.isReady], [100_000, true]);
+  await reserve.release();
+  assert.equal(reserve.lackFor(1), "No space left on device");
+});
+
+test("a reserve that an earlier process made larger becomes as large as it should be", async () => {
+  const disk = await emptyDisk();
+  disk.put(PATH, Buffer.alloc(160_000, 1));
+  await reserveOn(disk).fill();
+  assert.equal(disk.bytesOf(PATH).length, 100_000);
 });

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { existsSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { test } from "node:test";
@@ -52,6 +52,19 @@ test("continues an undamaged file", () => {
     assert.equal(history.position, 200);
     assert.deepEqual(events, []);
     history.close();
+  });
+});
+
+test("what is in place of the file is moved aside, twice too", () => {
+  inFolder((path) => {
+    const events: string[] = [];
+    for (let round = 0; round < 2; round += 1) {
+      mkdirSync(path);
+      open(path, events).close();
+      rmSync(path);
+    }
+    assert.ok(statSync(`${path}.damaged`).isDirectory());
+    assert.deepEqual(events, Array(2).fill("rebuilding the history from the journal"));
   });
 });
 

@@ -1,12 +1,14 @@
 /**
  * Opens the history of a data directory, whatever state its file is in. The
  * journal is the source of truth: a file that is damaged, has another layout or
- * is ahead of its journal is moved aside, and the history is rebuilt from the
+ * is ahead of its journal, or is no file, is moved aside, and the history is rebuilt from the
  * rest of the journal.
  */
 import { closeSync, openSync, renameSync, rmSync } from "node:fs";
 import type { Log } from "../../kernel/log.ts";
 import { codeOf } from "../disk/disk.ts";
+import { assertFileIfThere } from "../disk/file-kind.ts";
+import { NotAFile } from "../errors.ts";
 import { failureOf } from "./database.ts";
 import type { Rewrite } from "./free-space.ts";
 import { History, type HistoryOptions, OtherLayout } from "./history.ts";
@@ -28,7 +30,8 @@ export function openHistory(file: HistoryFile): History {
   try {
     return openOrMake(file);
   } catch (fault) {
-    if (failureOf(fault) !== "damaged" && !(fault instanceof OtherLayout)) throw fault;
+    const isUsable = failureOf(fault) !== "damaged" && !(fault instanceof OtherLayout) && !(fault instanceof NotAFile);
+    if (isUsable) throw fault;
     return replaceHistory(file, fault instanceof Error ? fault.message : String(fault));
   }
 }
@@ -43,6 +46,7 @@ export function replaceHistory(file: HistoryFile, reason: string): History {
 }
 
 function openOrMake({ path, ...options }: HistoryFile): History {
+  assertFileIfThere(path);
   closeSync(openSync(path, "a", FILE_MODE));
   const onRewritten = (rewrite: Rewrite): void => {
     options.log.info("rewrote the history file because it was mostly free", { file: path, ...rewrite });
@@ -52,7 +56,7 @@ function openOrMake({ path, ...options }: HistoryFile): History {
 
 function moveIfThere(from: string, to: string): void {
   try {
-    rmSync(to, { force: true });
+    rmSync(to, { force: true, recursive: true });
     renameSync(from, to);
   } catch (fault) {
     if (codeOf(fault) !== "ENOENT") throw fault;

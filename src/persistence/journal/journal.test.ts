@@ -246,6 +246,25 @@ test("S-04: the reserve frees space for the queue at once; writes stay refused u
   assert.equal(disk.bytesOf("/store/reserve").length, 1_000);
 });
 
+test("S-04: on a tight disk a frame that fits nowhere is known before it is appended", async () => {
+  const disk = await emptyDisk();
+  const opened = await openOn(disk, { mode: "everysec", reserveBytes: 1_000, isTight: true });
+  const { journal } = opened.area;
+  disk.freeBytes = 500;
+  assert.deepEqual([journal.lackFor(1_100), journal.lackFor(2_000)], [undefined, "No space left on device"]);
+  await settle();
+  assert.equal(journal.lackFor(600), undefined);
+  journal.append(frame("x".repeat(600)));
+  // The queued frame needs the reserve too.
+  assert.equal(journal.lackFor(800), "No space left on device");
+  disk.freeBytes = 0;
+  const waiting = follow(journal, journal.end);
+  await settle();
+  assert.deepEqual([waiting.isSafe, journal.refusal], [true, "No space left on device"]);
+  journal.setTight(false);
+  assert.equal(journal.lackFor(10_000), undefined);
+});
+
 test("S-04: a start without space for the reserve refuses writes, and an accepted one still becomes safe", async () => {
   const disk = await emptyDisk();
   await (await openOn(disk)).area.close();

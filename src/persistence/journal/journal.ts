@@ -20,7 +20,10 @@
  *     owners add up to more than twice `queueBytesMax`, until the sum falls to
  *     that bound. When all owners together exceed twice the bound, all new
  *     writes are refused.
- * (6) After any other failure nothing becomes safe any more: `onFatal` ends
+ * (6) While the disk is tight, a frame is appended only after `lackFor` has found
+ *     that the reserve holds it and all queued ones, so none of them waits for
+ *     space. Frames that no request causes are appended without it.
+ * (7) After any other failure nothing becomes safe any more: `onFatal` ends
  *     the program, and the next start relies on the disk only.
  *
  * A batch is written at the end of the event loop's turn (`setImmediate`), so
@@ -73,6 +76,8 @@ export interface JournalOptions {
   readonly queueBytesMax?: number;
   /** Space for the queue when the disk is full. */
   readonly reserve?: SpaceReserve;
+  /** Whether the disk is tight until `setTight` says otherwise. */
+  readonly isTight?: boolean;
 }
 
 /** Consecutive frames that are written to a file. A power cut may still lose them. */
@@ -120,6 +125,9 @@ const SYNC_EVERY_MS = 1_000;
  */
 const SYNC_SOONER_BYTES = 16 * 1024 * 1024;
 const RETRY_EVERY_MS = 1_000;
+/** What the reserve needs besides the bytes of frames, for marks and the header of the next segment: so much, and a part of them. */
+const MARKS_BYTES = 256;
+const MARKS_SHARE = 1 / 16;
 
 export class FileJournal implements Journal {
   /** Called with the time of each fdatasync, in ms. */
@@ -149,6 +157,7 @@ export class FileJournal implements Journal {
   /** Owners that had too much in the queue and still have more than half of it. */
   readonly #slowed = new Set<FrameOwner>();
 
+  #isTight: boolean;
   #isPlanned = false;
   /** A write through the pool or a rotation is running or waits for space. */
   #isWriting = false;
@@ -173,6 +182,7 @@ export class FileJournal implements Journal {
   constructor(options: JournalOptions, { segment, position, endedFor }: JournalStart) {
     this.#options = options;
     this.#isAlways = options.mode === "always";
+    this.#isTight = options.isTight ?? false;
     this.#queueBytesMax = options.queueBytesMax ?? QUEUE_BYTES_MAX;
     this.#queue = new FrameQueue(position, segment.header.salt);
     this.#segment = segment;
@@ -222,6 +232,23 @@ export class FileJournal implements Journal {
     if (reason === undefined) this.#outerRefusals.delete(by);
     else this.#outerRefusals.set(by, reason);
     [this.#outerRefusal] = this.#outerRefusals.values();
+  }
+
+  /** True while the disk may have no room for a long frame. */
+  get isTight(): boolean {
+    return this.#isTight;
+  }
+
+  setTight(isTight: boolean): void {
+    this.#isTight = isTight;
+    if (!isTight) this.#options.reserve?.shrink();
+  }
+
+  /** Why the disk has no room for a frame of so many bytes and for all queued ones; undefined if it has: keeps (6). */
+  lackFor(bytes: number): string | undefined {
+    if (!this.#isTight) return undefined;
+    const all = this.#queue.bytes + bytes;
+    return this.#options.reserve?.lackFor(Math.ceil(all + all * MARKS_SHARE) + MARKS_BYTES);
   }
 
   /** Everything up to this position was written to the system's cache. */
@@ -626,7 +653,7 @@ export class FileJournal implements Journal {
     else if (this.#refusal !== undefined && this.#retry === undefined && !this.#isEnded) this.#liftRefusal();
   }
 
-  /** keeps (6). */
+  /** keeps (7). */
   #fail(error: unknown): void {
     if (this.#isDead) return;
     this.#isDead = true;

@@ -199,15 +199,12 @@ async function recover(
 ): Promise<AreaStorage> {
   // Loaded here, because an area that stores nothing does not need it.
   const { openAreaStorage } = await import("../../persistence/area-storage.ts");
-  const { freeDiskBytesMin } = plan;
-  const space =
-    freeDiskBytesMin === undefined
-      ? undefined
-      : {
-          freeBytesMin: freeDiskBytesMin,
-          reason: `Less than ${printSize(freeDiskBytesMin)} of disk space is left`,
-          readFreeBytes: () => readFreeBytes(directory),
-        };
+  const { freeDiskBytesMin: freeBytesMin = 0 } = plan;
+  const space = {
+    freeBytesMin,
+    reason: `Less than ${printSize(freeBytesMin)} of disk space is left`,
+    readFreeBytes: () => readFreeBytes(directory),
+  };
   const synced = plan.synced && new SyncedPlaceWriter(plan.synced);
   const startMs = systemClock.monotonicMs();
   let reportedMs = startMs;

@@ -111,6 +111,14 @@ export class DeferredJournal implements Journal {
     return this.#fence?.mayCall === false;
   }
 
+  get isTight(): boolean {
+    return this.#journal?.isTight === true;
+  }
+
+  lackFor(bytes: number): string | undefined {
+    return this.#journal?.lackFor(bytes);
+  }
+
   refusalOf(owner: FrameOwner): string | undefined {
     if (this.#isClosed) return STOPPING;
     const held = this.#held.size === 0 ? undefined : this.#held.get(owner);

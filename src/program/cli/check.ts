@@ -4,7 +4,7 @@
  * line. Changes nothing, except that it tries conditional writes with a small object.
  * Invalid settings never get here, because every command reports them.
  */
-import { existsSync, readdirSync, readFileSync } from "node:fs";
+import { existsSync, readdirSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { assertNotForeign, checkDataDirectory } from "../../persistence/data-directory.ts";
 import { fileDisk } from "../../persistence/disk/file-disk.ts";
@@ -13,13 +13,19 @@ import { damageOf, inspectStoredArea } from "../areas/inspect-area.ts";
 import { ungivenSecrets } from "../cluster/given-secrets.ts";
 import { assertNoNode, isNodeDirectory } from "../cluster/node-file.ts";
 import { isClustered } from "../cluster/setting-rules.ts";
-import { assertRestored, isReadableByOthers, parseTokensFile, STORED_AREAS } from "../directory/data-directory.ts";
+import {
+  assertFiles,
+  assertRestored,
+  isReadableByOthers,
+  readTokensFile,
+  STORED_AREAS,
+} from "../directory/data-directory.ts";
 import { type DirectoryLock, lockDirectory } from "../directory/directory-lock.ts";
 import { readCertificate } from "../listeners/certificate.ts";
 import { directoryRefusal, StartRefusal } from "../refusal.ts";
 import { respPlan, tlsPlan } from "../settings/plan.ts";
 import type { RunSettings } from "../settings/run-settings.ts";
-import { type StoredTokens, TOKENS_FILE } from "../tenants/stored-tokens.ts";
+import { TOKENS_FILE } from "../tenants/stored-tokens.ts";
 import { resolveTenants, secretPaths } from "../tenants/tokens.ts";
 import { describeArea } from "./backups/describe-area.ts";
 import { reportBytes } from "./progress.ts";
@@ -41,9 +47,7 @@ export async function check(run: RunSettings, print: (line: string) => void): Pr
     }
   };
 
-  const stored = await attempt((): StoredTokens => {
-    return existsSync(tokensPath) ? parseTokensFile(tokensPath, readFileSync(tokensPath, "utf8")) : {};
-  });
+  const stored = await attempt(() => readTokensFile(tokensPath));
   const resolved = resolveTenants(run, stored ?? {});
   problems.push(...resolved.problems, ...(isClustered(run) ? ungivenSecrets(resolved.tenants) : []));
   for (const tls of [tlsPlan(run), settings.respPort === undefined ? undefined : respPlan(run).tls]) {
@@ -55,6 +59,7 @@ export async function check(run: RunSettings, print: (line: string) => void): Pr
 
   if (existsSync(directory)) {
     await attempt(() => {
+      assertFiles(directory);
       assertRestored(directory);
       assertNotForeign(directory, readdirSync(directory), STORED_AREAS);
     });

@@ -1,6 +1,6 @@
 /** `larder …`: runs the command that the arguments name. The exit code is 0, 1 (the machine) or 2 (the settings). */
-import { readFileSync } from "node:fs";
 import { resolve } from "node:path";
+import { readTextFile } from "../../persistence/disk/text-file.ts";
 import { readVersion } from "../facts.ts";
 import { commandRefusal, StartRefusal } from "../refusal.ts";
 import { readSettings } from "../settings/read-settings.ts";
@@ -20,7 +20,7 @@ export async function runCommandLine(words: readonly string[]): Promise<void> {
   const reading = readSettings({
     arguments: words,
     environment: process.env,
-    readFile: (path) => readFileSync(path, "utf8"),
+    readFile: (path) => readTextFile(path),
   });
   switch (reading.kind) {
     case "help": {

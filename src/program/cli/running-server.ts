@@ -3,20 +3,20 @@
  * directory. A development server without one has the configured ports and the
  * well-known tokens.
  */
-import { existsSync, readFileSync } from "node:fs";
+import { existsSync } from "node:fs";
 import { join, resolve } from "node:path";
 import type { AdminAnswer, AdminCall } from "../../edge/admin/client.ts";
 import { DirectoryInUse } from "../../persistence/errors.ts";
 import {
   assertRestored,
   isUsedDirectory,
-  parseTokensFile,
   readAdminAddress,
   readServing,
+  readTokensFile,
 } from "../directory/data-directory.ts";
 import { lockDirectory } from "../directory/directory-lock.ts";
 import { addressOf } from "../listeners/address.ts";
-import { codeOf, StartRefusal } from "../refusal.ts";
+import { StartRefusal } from "../refusal.ts";
 import { adminListenPlan } from "../settings/plan.ts";
 import type { RunSettings } from "../settings/run-settings.ts";
 import { type StoredTokens, TOKENS_FILE } from "../tenants/stored-tokens.ts";
@@ -47,16 +47,7 @@ export async function isDirectoryInUse(directory: string): Promise<boolean> {
 
 /** The content of tokens.json; empty if the environment or the configuration sets every token. */
 export function readStoredTokens(directory: string): StoredTokens {
-  const path = join(directory, TOKENS_FILE);
-  let text: string;
-  try {
-    text = readFileSync(path, "utf8");
-  } catch (fault) {
-    // A file that this user may not see exists all the same.
-    if (codeOf(fault) === "ENOENT") return {};
-    throw fault;
-  }
-  return parseTokensFile(path, text);
+  return readTokensFile(join(directory, TOKENS_FILE)) ?? {};
 }
 
 /** Calls the server of these settings. Throws a `StartRefusal`, also if none is running. */

@@ -560,8 +560,9 @@ export class ClusterMember implements ShardHost {
       try {
         const memory = await this.#joined.memory();
         const standbys = this.#standbys.reports;
+        const isReady = memory !== undefined && this.#standbys.isReady;
         // Claims are on the same connection: while PostgreSQL does not answer, nothing is put before them.
-        if (memory !== undefined && !isStopped && this.#lease.isFresh())
+        if (isReady && !isStopped && this.#lease.isFresh())
           await reportMemory(session, life, {
             ...memory,
             ...(standbys !== undefined && { standbys }),

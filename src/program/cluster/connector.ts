@@ -10,10 +10,10 @@
  *     its caller repeats it. Each time in a row waits twice as long, because the
  *     server may keep each of these connections until a standby answers.
  */
-import { readFileSync } from "node:fs";
 import type { ClientConfig } from "pg";
 import type { PgConnection } from "../../cluster/postgres/pg-session.ts";
 import type { Clock } from "../../kernel/clock.ts";
+import { readFileBytes } from "../../persistence/disk/text-file.ts";
 import { type ConnectionPlan, encryptionOf, type PostgresHost, printHost } from "./connection-plan.ts";
 
 export const POSTGRES_PACKAGE = "pg";
@@ -134,7 +134,7 @@ export class Connector {
 function clientConfig(plan: ConnectionPlan, host: PostgresHost): ClientConfig {
   const { user, password, database, rootCertificatePath } = plan;
   const encryption = encryptionOf(plan, host);
-  const ca = rootCertificatePath === undefined ? {} : { ca: readFileSync(rootCertificatePath, "utf8") };
+  const ca = rootCertificatePath === undefined ? {} : { ca: readFileBytes(rootCertificatePath).toString("utf8") };
   return {
     host: host.host,
     port: host.port,

@@ -10,7 +10,7 @@ import { parseJsonText } from "../../kernel/json/parse.ts";
 import { writeFileDurably } from "../../persistence/disk/durable-file.ts";
 import { StartRefusal } from "../refusal.ts";
 
-const NODE_FILE = "cluster-node.json";
+export const NODE_FILE = "cluster-node.json";
 const FILE_MODE = 0o600;
 
 interface Content extends Lives {

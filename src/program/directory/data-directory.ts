@@ -3,24 +3,30 @@
  * process (threats.md S-08), with tokens.json and the addresses of the process
  * that uses it. `persistence/` handles the directories of the areas.
  */
-import { accessSync, constants, existsSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { accessSync, constants, existsSync, readdirSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { systemClock } from "../../kernel/clock.ts";
 import { parseJsonText } from "../../kernel/json/parse.ts";
 import type { Log } from "../../kernel/log.ts";
 import { assertNotForeign, prepareDataDirectory } from "../../persistence/data-directory.ts";
+import { LOCK_FILE } from "../../persistence/data-directory-lock.ts";
 import { noSpaceText } from "../../persistence/disk/disk.ts";
 import { writeFileDurably } from "../../persistence/disk/durable-file.ts";
 import { fileDisk } from "../../persistence/disk/file-disk.ts";
+import { assertFileIfThere } from "../../persistence/disk/file-kind.ts";
+import { NoText, readTextFile } from "../../persistence/disk/text-file.ts";
+import { NotAFile } from "../../persistence/errors.ts";
+import { highWaterPath } from "../../persistence/journal/high-water.ts";
 import { FOLLOW_FILE, parseRecord } from "../../replication/follow/record.ts";
 import type { AreaName } from "../areas/area.ts";
 import { removeOldStages } from "../areas/backup-stage.ts";
 import type { Addresses } from "../cli/env-block.ts";
-import { assertNoNode } from "../cluster/node-file.ts";
+import { assertNoNode, NODE_FILE } from "../cluster/node-file.ts";
 import { isClustered } from "../cluster/setting-rules.ts";
 import { codeOf, directoryRefusal, StartRefusal } from "../refusal.ts";
 import type { RunSettings } from "../settings/run-settings.ts";
 import type { Command } from "../settings/setting.ts";
+import { AUDIT_FILE } from "../tenants/audit-log.ts";
 import {
   DamagedTokens,
   parseStoredTokens,
@@ -78,6 +84,11 @@ export const RESTORING_PREFIX = "restoring-";
 /** The areas that store data in this version. */
 export const STORED_AREAS: readonly AreaName[] = ["store", "messaging", "vector"];
 
+const NAMES_OF_FILES: readonly string[] = [
+  ...[FORMAT_FILE, LOCK_FILE, TOKENS_FILE, FOLLOW_FILE, NODE_FILE, ADDRESS_FILE, ADDRESSES_FILE],
+  ...STORED_AREAS.map(highWaterPath),
+];
+
 /**
  * Creates and locks the data directory of this run; `held`: this process has its lock already. Rejects with a `StartRefusal` if
  * that is not possible; then the lock is released.
@@ -93,6 +104,7 @@ export async function openDataDirectory(run: RunSettings, held?: DirectoryLock):
   try {
     makeDirectory(path, DIRECTORY_MODE);
     accessSync(path, constants.R_OK | constants.W_OK | constants.X_OK);
+    assertFiles(path);
     assertRestored(path);
     assertNotForeign(path, readdirSync(path), STORED_AREAS);
     lock ??= await lockDirectory(path);
@@ -105,6 +117,22 @@ export async function openDataDirectory(run: RunSettings, held?: DirectoryLock):
   } catch (fault) {
     lock?.release();
     throw directoryRefusal(fault, path, origins.dataDirectory.place);
+  }
+}
+
+/**
+ * Throws `NotAFile` if something else has the name of a file that larder reads or writes in the directory, and a
+ * `StartRefusal` if a file has the name of an area.
+ */
+export function assertFiles(path: string): void {
+  for (const name of NAMES_OF_FILES) assertFileIfThere(join(path, name));
+  // A link may lead to a device or a pipe on purpose.
+  const audit = join(path, AUDIT_FILE);
+  if (statSync(audit, { throwIfNoEntry: false })?.isDirectory() === true) throw new NotAFile(audit, "a directory");
+  for (const name of STORED_AREAS) {
+    const area = join(path, name);
+    if (statSync(area, { throwIfNoEntry: false })?.isDirectory() === false)
+      throw new StartRefusal(`${area} is not a directory: move it away, or restore the data directory from a backup`);
   }
 }
 
@@ -176,9 +204,9 @@ class DiskDirectory implements DataDirectory {
     // Until this process has a port, none is valid: another program may have the port of the previous process.
     rmSync(this.#addressPath, { force: true });
     rmSync(this.#addressesPath, { force: true });
-    const text = readIfThere(this.tokensPath);
-    this.isFirstStart = text === undefined || isNew;
-    this.#stored = text === undefined ? {} : parseTokensFile(this.tokensPath, text);
+    const stored = readTokensFile(this.tokensPath);
+    this.isFirstStart = stored === undefined || isNew;
+    this.#stored = stored ?? {};
   }
 
   watchLock(events: { readonly log: Log; onLost(): void }): void {
@@ -256,18 +284,21 @@ function readResp(value: unknown): Addresses["resp"] {
 
 function readIfThere(path: string): string | undefined {
   try {
-    return readFileSync(path, "utf8");
+    return readTextFile(path);
   } catch (fault) {
     if (codeOf(fault) === "ENOENT") return undefined;
-    throw fault;
+    throw fault instanceof NoText ? new StartRefusal(`${fault.message}: move it away`) : fault;
   }
 }
 
-/** Parses the text of tokens.json. Throws a `StartRefusal` if it is damaged. */
-export function parseTokensFile(path: string, text: string): StoredTokens {
+/** The content of tokens.json; undefined if it does not exist. Throws a `StartRefusal` if it is damaged. */
+export function readTokensFile(path: string): StoredTokens | undefined {
   try {
-    return parseStoredTokens(text);
+    return parseStoredTokens(readTextFile(path));
   } catch (fault) {
+    if (codeOf(fault) === "ENOENT") return undefined;
+    if (fault instanceof NoText)
+      throw new StartRefusal(`${fault.message}. Restore it from a backup, or move it away to generate new tokens`);
     if (!(fault instanceof DamagedTokens)) throw fault;
     throw new StartRefusal(
       `${path} cannot be used: ${fault.message}. Restore it from a backup, or remove it to generate new tokens`,

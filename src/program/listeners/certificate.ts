@@ -13,12 +13,13 @@
  *     use.
  */
 import { createPrivateKey, X509Certificate } from "node:crypto";
-import { readFileSync, statSync } from "node:fs";
+import { statSync } from "node:fs";
 import { createSecureContext } from "node:tls";
 import type { CertificatePair } from "../../edge/http/transport.ts";
 import type { Clock } from "../../kernel/clock.ts";
 import type { Log } from "../../kernel/log.ts";
 import type { Gauge } from "../../kernel/metrics.ts";
+import { NoText, readFileBytes } from "../../persistence/disk/text-file.ts";
 import type { NamedFile, TlsPlan } from "../areas/area.ts";
 import { codeOf, StartRefusal } from "../refusal.ts";
 
@@ -164,8 +165,10 @@ function marksOf({ certificate, key }: TlsPlan): string {
 
 function readNamedFile({ path, place }: NamedFile): string {
   try {
-    return readFileSync(path, "utf8");
+    // Beside its PEM a certificate may have comments in any encoding.
+    return readFileBytes(path).toString("utf8");
   } catch (fault) {
+    if (fault instanceof NoText) throw new StartRefusal(`${place}: ${fault.message}`, 1, { cause: fault });
     const code = codeOf(fault);
     const reason = code === "ENOENT" ? `there is no file ${path}` : `${path} cannot be read (${code})`;
     throw new StartRefusal(`${place}: ${reason}`, 1, { cause: fault });

@@ -6,6 +6,7 @@
  * so that three mistakes do not take three starts to find.
  */
 
+import { NoText } from "../../persistence/disk/text-file.ts";
 import { type CommandRow, commandForm } from "../cli/command-row.ts";
 import { commandRows } from "../cli/commands.ts";
 import { findCommand, unknownCommand } from "../cli/find-command.ts";
@@ -25,7 +26,7 @@ export interface SettingsInput {
   /** The arguments after the program's name. */
   readonly arguments: readonly string[];
   readonly environment: Readonly<Record<string, string | undefined>>;
-  /** The whole text of a file; throws as `readFileSync` does. */
+  /** The whole text of a file; throws as `readTextFile` does. */
   readonly readFile: (path: string) => string;
   /** Whether problems of the configuration file name their lines; false for a text that no person wrote. */
   readonly hasLines?: boolean;
@@ -363,9 +364,10 @@ function isInstalled(name: string): boolean {
 
 function describeFileFault(fault: unknown, path: string): string {
   const code = fault instanceof Error && "code" in fault ? fault.code : undefined;
+  if (fault instanceof NoText) return fault.message;
   if (code === "ENOENT") return `there is no file ${path}`;
   if (code === "EACCES") return `no permission to read ${path}`;
-  if (code === "EISDIR") return `${path} is a directory`;
+  if (code === "ELOOP") return `${path} is a symbolic link that leads back to itself`;
   return `${path} cannot be read (${String(code ?? fault)})`;
 }
 

@@ -22,13 +22,13 @@ const BYTES_PER_WORD = 32;
 /** The replies of a command that returns no stored value are lists of numbers at most, limited by `ReplyBudget`. */
 const NUMBERS_BYTES_MAX = 192 * 1024 * 1024;
 
-interface Request {
+export interface FitRequest {
   readonly command: CommandFacts;
   readonly words: CommandRequest;
 }
 
 /** Whether the reply of a command may have more than `bytesMax` bytes in some format. */
-export function mayNotFit(keyspace: Keyspace, request: Request, bytesMax: number): boolean {
+export function mayNotFit(keyspace: Keyspace, request: FitRequest, bytesMax: number): boolean {
   if (bytesMax === Number.POSITIVE_INFINITY || isShort(request.command, request.words, bytesMax)) return false;
   return !areShort(keyspace, request, bytesMax);
 }
@@ -41,7 +41,7 @@ function isShort(command: CommandFacts, request: CommandRequest, bytesMax: numbe
 }
 
 /** True if the values at the keys of a command say the same. */
-function areShort(keyspace: Keyspace, { command, words }: Request, bytesMax: number): boolean {
+function areShort(keyspace: Keyspace, { command, words }: FitRequest, bytesMax: number): boolean {
   // What a script reads, its words do not say.
   if (command.runsScript || words.length * BYTES_PER_WORD > bytesMax) return false;
   const { keys } = command;

@@ -4,7 +4,8 @@
  */
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { startSessions } from "../../../test/harness/session-harness.ts";
+import { RecordingJournal } from "../../../test/harness/recording-journal.ts";
+import { settled, startSessions } from "../../../test/harness/session-harness.ts";
 import { error, nil, ok, testCaller } from "../../../test/harness/store-harness.ts";
 import { endlessScript, isStopped, Subject } from "../../../test/simulation/store/undone-units.ts";
 import type { CommandRequest } from "../command-facts.ts";
@@ -333,4 +334,35 @@ test("a script whose reply is too large is undone", () => {
   const [reply] = subject.run([["EVAL", script, "0"]]);
   assert.equal(findError(reply as Reply)?.text, "ERR reply exceeds the maximum allowed size; its writes were undone");
   assert.deepEqual(subject.state(), state);
+});
+
+test("S-04: records that are longer than the space of the disk are undone, of commands, scripts and transactions", async () => {
+  const journal = new RecordingJournal();
+  const { connect } = startSessions({ journal, hasScripts: true });
+  const one = connect();
+  const waiting = connect();
+  journal.frameBytesMax = 500;
+  const long = "x".repeat(500);
+  const full = "MISCONF Errors writing to the AOF file: no space is left on the device";
+  const script = `EVAL "redis.call('SET', 'k', 'a') return redis.call('SET', KEYS[1], string.rep('x', 500))" 1 s`;
+  one.expect([
+    ["SET k 1", ok],
+    [`SET k ${long}`, error(full)],
+    [`MSET k 2 other ${long}`, error(full)],
+    [script, error(full)],
+    ["MULTI", ok],
+    ["SET k 3", simple("QUEUED")],
+    [`RPUSH list ${long}`, simple("QUEUED")],
+    ["EXEC", error(`EXECABORT Transaction discarded because of: ${full}`)],
+    ["MGET k s other", ["1", nil, nil]],
+    ["EXISTS list", 0],
+  ]);
+  waiting.expect([["BLPOP list 0"]]);
+  one.expect([
+    ["RPUSH list short", 1],
+    ["GET k", "1"],
+  ]);
+  await settled();
+  assert.deepEqual(waiting.listen(), [["list", "short"]]);
+  assert.ok(journal.frames.every(({ length }) => length <= 500));
 });

@@ -1,6 +1,7 @@
 /**
  * Scripts and transactions are atomic: a limit that stops one undoes it. So are
- * commands whose reply may be too long to be sent.
+ * commands whose reply may be too long to be sent, and all that write while the
+ * disk is nearly full.
  *
  * (1) Undone are the changes of keys, libraries of functions and users, the
  *     records in the frame of the unit, and its pushes: messages and events leave
@@ -14,14 +15,18 @@
  *     transaction.
  * (5) A unit is printed before it ends. If its reply cannot be sent, the caller
  *     would lose what the unit took, so it is undone.
+ * (6) While the journal is tight, a unit ends only if the disk has room for its
+ *     records; else it is undone.
  */
 import type { FrameWriter } from "../../kernel/frame.ts";
+import type { Journal } from "../../kernel/journal.ts";
 import type { Users } from "../acl/users.ts";
-import { CommandError, StoppedUnit, stoppedAndUndone, undoTooLarge } from "../errors.ts";
+import { CommandError, NoDiskSpace, StoppedUnit, stoppedAndUndone, undoTooLarge } from "../errors.ts";
 import type { Keyspace, KeyspaceUndo } from "../keyspace.ts";
 import { inversesOfPut } from "../mutations/generic.ts";
 import { UndoLog } from "../mutations/undo-log.ts";
 import type { Pushes } from "../observe/pushes.ts";
+import { type FitRequest, mayNotFit } from "../reply/fit.ts";
 import type { ReplyPrinter } from "../reply/printer.ts";
 import { errorReply, findError, type Reply } from "../reply/reply.ts";
 
@@ -31,6 +36,7 @@ export interface UnitHost {
   readonly users: Users;
   readonly context: {
     readonly frame: FrameWriter;
+    readonly journal: Pick<Journal, "isTight" | "lackFor">;
     /** The memory that undoing one unit may take. */
     readonly undoBytesMax: number;
     /** Reports a bug within a unit of work. */
@@ -127,8 +133,9 @@ export class AtomicUnits {
     }
   }
 
-  /** Prints replies within the running unit. @throws {StoppedUnit} if they cannot be sent. */
+  /** Prints the replies of the running unit, which ends. @throws {StoppedUnit} if they cannot be sent, or (6). */
   print<Printed>(print: () => Printed): Printed {
+    this.#checkDisk();
     try {
       return print();
     } catch (error) {
@@ -137,6 +144,23 @@ export class AtomicUnits {
       this.#host.context.reportBug(error);
       throw error;
     }
+  }
+
+  /** True while the records of a command may not fit the disk. */
+  get isTight(): boolean {
+    return this.#host.context.journal.isTight === true;
+  }
+
+  /** Whether the records of a command may not fit the disk, or its reply `bytesMax`: then it runs as a unit. */
+  mayNotFit(request: FitRequest, bytesMax: number): boolean {
+    return this.isTight || mayNotFit(this.#host.keyspace, request, bytesMax);
+  }
+
+  /** @throws {StoppedUnit} if the disk has no room for the records of the unit. keeps (6) */
+  #checkDisk(): void {
+    const { frame, journal } = this.#host.context;
+    const lack = frame.unitByteCount === 0 ? undefined : journal.lackFor?.(frame.byteCount);
+    if (lack !== undefined) throw new NoDiskSpace(lack);
   }
 
   /** Called after each command of a unit. @throws {StoppedUnit} if undoing the unit would take too much memory. */

@@ -20,14 +20,20 @@ export class IndexJournal {
   checkOpen(owner?: FrameOwner): void {
     const journal = this.#journal;
     const refusal = owner === undefined ? journal.refusal : (journal.refusalOf?.(owner) ?? journal.refusal);
-    if (refusal !== undefined) throw new VectorFailure("unavailable", `Writes are refused: ${refusal}`);
+    if (refusal !== undefined) throw refused(refusal);
   }
 
-  /** Makes all changes or none. There must be room for their vectors (`Namespace.reserve`). */
+  /**
+   * Makes all changes or none. There must be room for their vectors (`Namespace.reserve`). Throws a `VectorFailure` if the
+   * disk has no room for them.
+   */
   commit(state: IndexState, changes: readonly IndexChange[]): void {
     if (changes.length === 0) return;
     for (const change of changes) writeChange(this.#writer, change);
-    this.#journal.append(this.#writer.take(), state);
+    const frame = this.#writer.take();
+    const lack = this.#journal.lackFor?.(frame.length);
+    if (lack !== undefined) throw refused(lack);
+    this.#journal.append(frame, state);
     for (const change of changes) state.apply(change);
   }
 
@@ -36,4 +42,8 @@ export class IndexJournal {
     const { end, safe } = this.#journal;
     return safe >= end ? undefined : this.#journal.whenSafe(end);
   }
+}
+
+function refused(reason: string): VectorFailure {
+  return new VectorFailure("unavailable", `Writes are refused: ${reason}`);
 }

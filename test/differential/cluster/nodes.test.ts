@@ -11,6 +11,7 @@ import { SCHEMA } from "../../../src/cluster/postgres/schema.ts";
 import type { SqlResult, SqlSession, SqlValue, Statement } from "../../../src/cluster/postgres/session.ts";
 import { VirtualClock } from "../../../src/kernel/clock.virtual.ts";
 import { nextTurn } from "../../../src/kernel/turn.ts";
+import { readStandbyHistory } from "../../../src/program/cluster/standby/standby-report.ts";
 import { type PostgresProcess, startPostgres } from "../../harness/postgres-process.ts";
 import { missingProgram } from "../../harness/required-programs.ts";
 import { emptyDirectory, nodeOptions } from "../../simulation/cluster/node-options.ts";
@@ -158,4 +159,33 @@ test("three nodes share 48 shards with at most 12 statements a second, and two o
     [],
   );
   for (const { node } of others) node.stop();
+});
+
+/** What happens to the node `b`, and the segment that the owner keeps then. */
+const REPORTS: readonly (readonly [string, number | undefined])[] = [
+  ["memory = NULL", 0],
+  ["memory = json_build_object('life', life, 'standbys', '{}'::json)", undefined],
+  ["memory = json_build_object('life', life)", undefined],
+  [`memory = json_build_object('life', life, 'standbys', '{"90": {"bytes": null, "history": null}}'::json)`, 0],
+  [`memory = json_build_object('life', life, 'standbys', '{"90": {"bytes": 0, "history": 7}}'::json)`, 7],
+  ["life = gen_random_uuid()", 0],
+  ["is_dead = true", undefined],
+];
+
+test("a living node that has not reported yet counts as a standby whose log of messages has nothing", {
+  skip,
+}, async () => {
+  const admin = new Client({ connectionString: postgres.connectionString });
+  await admin.connect();
+  await admin.query(`DELETE FROM larder.node;
+    INSERT INTO larder.node (name, life, address, format, clock_ms)
+      SELECT name, gen_random_uuid(), '', 1, 0 FROM unnest(ARRAY['a', 'b']) AS name;
+    INSERT INTO larder.shard (id, area, hash_seed, owner)
+      SELECT 90, 'messaging', '', life FROM larder.node WHERE name = 'a'`);
+  const session = new CountedSession();
+  for (const [change, expected] of REPORTS) {
+    await admin.query(`UPDATE larder.node SET ${change} WHERE name = 'b'`);
+    assert.equal(await readStandbyHistory(session, 90), expected, change);
+  }
+  await admin.end();
 });

@@ -9,7 +9,7 @@ import { testPlantedBugs } from "./planted-bugs.ts";
 import { rowFileBugs } from "./row-files.ts";
 import { searchBugs } from "./search.ts";
 import { linearBugs, shippedBodyBugs, shippedBugs, standbyBugs } from "./shipped.ts";
-import { storeBugs } from "./store.ts";
+import { fullDiskBugs, storeBugs } from "./store.ts";
 import { vectorBugs } from "./vector.ts";
 import { filterBugs, metadataBugs } from "./vector-filters.ts";
 import { graphBugs } from "./vector-graphs.ts";
@@ -22,6 +22,7 @@ import { searchThreadBugs } from "./vector-threads.ts";
 import { workflowBugs } from "./workflow.ts";
 
 testPlantedBugs(storeBugs);
+testPlantedBugs(fullDiskBugs);
 testPlantedBugs(searchBugs);
 testPlantedBugs(vectorBugs);
 testPlantedBugs(vectorProgramBugs);

@@ -11,6 +11,7 @@ import { type Intercepted, interceptedDisk } from "../disk/intercepted-disk.ts";
 import { withFittingChecksums, withoutBadRest } from "../disk/lenient-reading.ts";
 import { type OperationKind, systemError } from "../disk/simulated-disk.ts";
 import type { Harness } from "../server.ts";
+import { liveOnFullDisk } from "../store/full-disk-lives.ts";
 import { storeSubject } from "../store/store-subject.ts";
 import { type CrashBug, crashRun, hastyJournal, passingJournal } from "./crashes.ts";
 import type { PlantedBugs } from "./planted-bugs.ts";
@@ -19,6 +20,38 @@ import type { PlantedBugs } from "./planted-bugs.ts";
 const STATES_PER_LIFE = 40;
 /** The syncs of a run before the skipped one, at most. */
 const SKIPPED_ORDINAL_MAX = 12;
+
+/** How much of the disk a journal asks for before a frame of so many bytes. */
+const asking =
+  (bytesOf: (bytes: number) => number) =>
+  (journal: FileJournal): Journal =>
+    Object.defineProperties(passingJournal(journal), {
+      isTight: { value: true },
+      lackFor: { value: (bytes: number) => journal.lackFor(bytesOf(bytes)) },
+    });
+
+export const fullDiskBugs: PlantedBugs<Harness<Store>> = {
+  simulation: "lives of the store on full disks",
+  run: liveOnFullDisk,
+  runsMax: 40,
+  control: { bug: { journal: asking((bytes) => bytes) }, runs: 20 },
+  bugs: [
+    {
+      name: "a long frame is taken without asking whether the disk has room for it",
+      breaks: "src/store/session/atomic-units.ts",
+      bug: { journal: passingJournal },
+      seed: 1,
+      found: /replies wait with/,
+    },
+    {
+      name: "only half of a frame is asked for",
+      breaks: "src/persistence/journal/journal.ts",
+      bug: { journal: asking((bytes) => bytes / 2) },
+      seed: 1,
+      found: /replies wait with/,
+    },
+  ],
+};
 
 export const storeBugs: PlantedBugs<CrashBug<Store>> = {
   simulation: "crash states of the store",

@@ -3,7 +3,7 @@
  * is not in use: checksums, and each area as a start reads it. Of a copy in a store of
  * objects it reads everything.
  */
-import { existsSync, readFileSync, statSync } from "node:fs";
+import { statSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { Archive } from "../../../persistence/archive/archive.ts";
 import { checkBackedUpAreas } from "../../../persistence/archive/area-check.ts";
@@ -22,7 +22,7 @@ import {
 import type { AreaReport } from "../../../persistence/inspection.ts";
 import { damageOf, inspectedEngineOf, inspectStoredArea } from "../../areas/inspect-area.ts";
 import { assertNoNode } from "../../cluster/node-file.ts";
-import { assertRestored, parseTokensFile, STORED_AREAS } from "../../directory/data-directory.ts";
+import { assertFiles, assertRestored, readTokensFile, STORED_AREAS } from "../../directory/data-directory.ts";
 import { type DirectoryLock, lockDirectory } from "../../directory/directory-lock.ts";
 import { codeOf, directoryRefusal, StartRefusal } from "../../refusal.ts";
 import type { RunSettings } from "../../settings/run-settings.ts";
@@ -81,6 +81,7 @@ async function verifyFile(path: string, onBytes: OnBytes): Promise<readonly stri
 }
 
 async function verifyDirectory(directory: string, onBytes: OnBytes): Promise<readonly string[]> {
+  assertFiles(directory);
   assertRestored(directory);
   if (!(await checkDataDirectory(fileDisk, directory, STORED_AREAS))) {
     throw new StartRefusal(`${directory} is not a data directory: it has no format file`);
@@ -90,7 +91,7 @@ async function verifyDirectory(directory: string, onBytes: OnBytes): Promise<rea
   try {
     const tokensPath = join(directory, TOKENS_FILE);
     // If the environment or the configuration sets every token, the file was never written.
-    if (existsSync(tokensPath)) parseTokensFile(tokensPath, readFileSync(tokensPath, "utf8"));
+    readTokensFile(tokensPath);
     const reports: AreaReport[] = [];
     for (const area of STORED_AREAS) {
       const report = await inspectStoredArea(directory, area, onBytes);

@@ -88,12 +88,21 @@ export class MemberStandbys {
     return this.#standbys?.states.get(shard)?.missing;
   }
 
+  /** False until the node knows which shards it follows. */
+  get isReady(): boolean {
+    return this.#standbys?.hasSeen ?? true;
+  }
+
   /** By the number of the shard; undefined: this node follows none, by its settings. */
   get reports(): Readonly<Record<string, StandbyReport>> | undefined {
     if (this.#standbys === undefined) return undefined;
+    const { followed, states } = this.#standbys;
     const reports: Record<string, StandbyReport> = {};
-    for (const [shard, { missing, history }] of this.#standbys.states)
-      reports[shard] = { bytes: missing.bytes, seconds: Math.round(missing.ms / 1_000), history: history ?? null };
+    for (const shard of followed) {
+      const { missing, history } = states.get(shard) ?? {};
+      const seconds = Math.round((missing?.ms ?? 0) / 1_000);
+      reports[shard] = { bytes: missing?.bytes ?? null, seconds, history: history ?? null };
+    }
     return reports;
   }
 }

@@ -139,8 +139,10 @@ export function statusOf(
       tries: shard.tries,
       standbys: last.nodes.flatMap((node) => {
         const report: StandbyReport | undefined = memory.get(node.life)?.standbys?.[shard.shard];
-        if (report === undefined || stateOf(node) !== "alive" || node.life === shard.owner) return [];
-        return [{ node: node.name, missingBytes: report.bytes, missingSeconds: report.seconds }];
+        const missingBytes = report?.bytes ?? null;
+        if (report === undefined || missingBytes === null) return [];
+        if (stateOf(node) !== "alive" || node.life === shard.owner) return [];
+        return [{ node: node.name, missingBytes, missingSeconds: report.seconds }];
       }),
       objectTrouble: memory.get(shard.owner ?? "")?.objects?.[shard.shard] ?? null,
       format: shard.writerFormat,

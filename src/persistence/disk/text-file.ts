@@ -1,0 +1,84 @@
+/**
+ * Reads files that a person has written: settings, secrets, tokens.
+ *
+ * (1) A text is UTF-8, or refused with the byte where it is not: a replaced
+ *     character would be another password, and nobody would see it.
+ * (2) A file has a bound, and a pipe is read only if it has a writer, as
+ *     `<(…)` of a shell has: a start ends.
+ */
+import { closeSync, constants, fstatSync, openSync, readSync } from "node:fs";
+import { otherKind } from "./file-kind.ts";
+
+/** A file that cannot be read as a text: a sentence about its path, to which the remedy is added. */
+export class NoText extends Error {
+  override name = "NoText";
+
+  constructor(path: string, reason: string) {
+    super(`${path} ${reason}`);
+  }
+}
+
+/** A configuration of ten thousand tenants has some MB. */
+const TEXT_BYTES_MAX = 64 * 1024 * 1024;
+const MB = 1024 * 1024;
+const PIECE_BYTES = 64 * 1024;
+/** Files of the process itself, such as /dev/stdin and /dev/fd/63: their pipes are open. */
+const OPEN_ALREADY = /^\/(dev|proc)\//;
+const { O_RDONLY, O_NONBLOCK = 0 } = constants;
+
+/** The whole text of a file. Throws `NoText`, or the system's error. */
+export function readTextFile(path: string): string {
+  const bytes = readFileBytes(path);
+  const text = bytes.toString("utf8");
+  const offset = invalidOffset(bytes, text);
+  if (offset === undefined) return text;
+  const byte = (bytes[offset] ?? 0).toString(16).padStart(2, "0");
+  throw new NoText(path, `is not UTF-8: byte ${offset} (0x${byte}) is invalid`); // keeps (1)
+}
+
+/** The bytes of a file of at most `bytesMax`. Throws `NoText`, or the system's error. */
+export function readFileBytes(path: string, bytesMax = TEXT_BYTES_MAX): Buffer {
+  const isOpen = OPEN_ALREADY.test(path);
+  // keeps (2)
+  const descriptor = openSync(path, isOpen ? O_RDONLY : O_RDONLY | O_NONBLOCK);
+  try {
+    const what = otherKind(fstatSync(descriptor));
+    if (what === "a directory" || (what !== undefined && !isOpen)) throw new NoText(path, `is ${what}, not a file`);
+    const bytes = readUpTo(descriptor, bytesMax);
+    if (bytes === undefined) throw new NoText(path, `has more than ${bytesMax / MB} MB`);
+    return bytes;
+  } finally {
+    closeSync(descriptor);
+  }
+}
+
+/** Undefined if there are more bytes. */
+function readUpTo(descriptor: number, bytesMax: number): Buffer | undefined {
+  const pieces: Buffer[] = [];
+  for (let bytes = 0; ; ) {
+    const piece = Buffer.alloc(PIECE_BYTES);
+    const count = readSync(descriptor, piece);
+    if (count === 0) return Buffer.concat(pieces);
+    bytes += count;
+    if (bytes > bytesMax) return undefined;
+    pieces.push(piece.subarray(0, count));
+  }
+}
+
+/** Where the bytes are no UTF-8: a character of the text that other bytes stand for. */
+function invalidOffset(bytes: Buffer, text: string): number | undefined {
+  let offset = 0;
+  let from = 0;
+  for (;;) {
+    const at = text.indexOf("\ufffd", from);
+    if (at === -1) return undefined;
+    offset += Buffer.byteLength(text.slice(from, at));
+    if (bytes.readUIntBE(offset, Math.min(3, bytes.length - offset)) !== REPLACEMENT) return offset;
+    offset += REPLACEMENT_BYTES;
+    from = at + 1;
+  }
+}
+
+/** The bytes of U+FFFD itself. */
+const REPLACEMENT = 0xef_bf_bd;
+const REPLACEMENT_BYTES = 3;
