@@ -2,7 +2,7 @@
  * The larder that `larder import` and `larder export` use: the one that uses the
  * data directory. They call it over HTTP, with clients of its areas.
  *
- *     a server has the data directory locked    its addresses are in the directory
+ *     a server has the data directory locked    its addresses are in the directory, as soon as it serves
  *     the data directory is not in use          a server is started here, on free ports of the loopback, and stopped
  *                                               by `close`
  *
@@ -14,8 +14,8 @@ import { join, resolve } from "node:path";
 import { systemClock } from "../kernel/clock.ts";
 import { DirectoryInUse } from "../persistence/errors.ts";
 import type { Addresses } from "../program/cli/env-block.ts";
-import { usedDirectory } from "../program/cli/running-server.ts";
-import { parseTokensFile, readServing } from "../program/directory/data-directory.ts";
+import { awaitServing, usedDirectory } from "../program/cli/running-server.ts";
+import { parseTokensFile } from "../program/directory/data-directory.ts";
 import { StartRefusal } from "../program/refusal.ts";
 import { Server } from "../program/server.ts";
 import type { RunSettings } from "../program/settings/run-settings.ts";
@@ -112,10 +112,8 @@ function serverFor({ run, version }: TargetOptions): Server {
 }
 
 /** The larder that has the directory locked. */
-function runningTarget(run: RunSettings, directory: string): Target {
-  const serving = readServing(directory);
-  if (serving === undefined)
-    throw new StartRefusal(`A larder uses ${directory}, but does not serve yet: try again later`);
+async function runningTarget(run: RunSettings, directory: string): Promise<Target> {
+  const serving = await awaitServing(run, directory);
   const path = join(directory, TOKENS_FILE);
   const stored = existsSync(path) ? parseTokensFile(path, readFileSync(path, "utf8")) : {};
   const { tenants, problems } = resolveTenants({ ...run, command: serving.command }, stored);
