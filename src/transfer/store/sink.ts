@@ -63,13 +63,11 @@ export class StoreSink {
     return this.#hasWritten;
   }
 
-  /** The number of entries by outcome. */
-  get counts(): ReadonlyMap<Outcome, number> {
-    return this.#counts;
-  }
-
-  /** Resolves when all entries are stored and compared. Rejects with a `StartRefusal` (3). */
-  async store(entries: readonly SourceEntry[]): Promise<void> {
+  /**
+   * Stores and compares the entries; resolves with the number of them by outcome. Once for each sink. Rejects with a
+   * `StartRefusal` (3).
+   */
+  async store(entries: readonly SourceEntry[]): Promise<ReadonlyMap<Outcome, number>> {
     const { clock } = this.#options;
     const left: SourceEntry[] = [];
     for (const entry of entries) {
@@ -80,6 +78,7 @@ export class StoreSink {
     await this.#storeDumps(left.flatMap((entry) => dumpOf(entry)));
     await this.#storeDocuments(left.flatMap((entry) => documentOf(entry)));
     for (const { key, value } of left) if (value.kind === "index") await this.#storeIndex(key, value);
+    return this.#counts;
   }
 
   /** Stores libraries of functions one by one; resolves with how many are new, existed, or are refused. */
