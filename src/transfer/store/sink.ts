@@ -148,7 +148,7 @@ export class StoreSink {
         ["JSON.SET", key, "$", text],
         ...(atMs === undefined ? [] : [["PEXPIREAT", key, `${atMs}`]]),
       ];
-      if (!this.#fits(entry, commands)) continue;
+      if (!this.#fits(entry, bytesOf(commands))) continue;
       const error = await calls.transaction(commands);
       const isNew = this.#hasStored(entry, error === undefined ? "OK" : new ReplyError(error));
       if (isNew !== undefined) written.push({ entry, isNew });
@@ -228,8 +228,8 @@ export class StoreSink {
     let bytes = 0;
     for (const [index, commandsOfKey] of commands.entries()) {
       const entry = entries[index] as DumpEntry;
-      const fits = this.#fits(entry, commandsOfKey);
       const commandBytes = bytesOf(commandsOfKey);
+      const fits = this.#fits(entry, commandBytes);
       if (!fits || bytes + commandBytes > this.#requestBytesMax) {
         if (index > from) ranges.push({ from, to: index });
         from = fits ? index : index + 1;
@@ -241,8 +241,7 @@ export class StoreSink {
     return ranges;
   }
 
-  #fits(entry: DumpEntry | DocumentEntry, commands: readonly (readonly Bytes[])[]): boolean {
-    const byteCount = bytesOf(commands);
+  #fits(entry: DumpEntry | DocumentEntry, byteCount: number): boolean {
     if (byteCount <= this.#requestBytesMax) return true;
     const { requestBytesMax } = this.#options;
     const reason = `it takes ${byteCount} bytes, but a request to this larder may have at most ${requestBytesMax}: set a larger --max-request-size for it and for this command, or stop it during the import`;
