@@ -33,6 +33,7 @@ import { writePart } from "./harness/results-page.ts";
 import { median } from "./harness/statistics.ts";
 import { figure, table } from "./harness/table.ts";
 import { startRedis } from "./peers/redis.ts";
+import { publishedProgram } from "./store/subjects.ts";
 
 const { values: options } = parseArgs({ options: { quick: { type: "boolean" } } });
 const isQuick = options.quick === true;
@@ -42,7 +43,6 @@ const EXPIRES_MS = 3_600_000;
 /** Of /proc/self/stat. */
 const TICK_MS = 10;
 
-const program = fileURLToPath(new URL("../bin/larder.cjs", import.meta.url));
 const byHand = fileURLToPath(new URL("./peers/copy-by-hand.ts", import.meta.url));
 
 const random = seededRandom(1);
@@ -116,6 +116,7 @@ async function measure(command: readonly string[], servers: readonly PinnedProce
 
 const parent = mkdtempSync(join(tmpdir(), "larder-import-"));
 process.once("exit", () => rmSync(parent, { recursive: true, force: true }));
+const program = publishedProgram(parent);
 
 async function measureLarder(source: { port: number; process: PinnedProcess }): Promise<Run> {
   const directory = mkdtempSync(join(parent, "data-"));

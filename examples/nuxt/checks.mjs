@@ -1,13 +1,15 @@
 /**
- * The test of a quickstart: starts larder and the application, and checks its four parts over HTTP. Each quickstart has a
- * copy of this file, which knows no framework.
+ * The tests of a quickstart: they start larder and the application, check its four parts over HTTP, and run the calls with
+ * curl in its README. Each quickstart has a copy of this file, which knows no framework.
  */
 import assert from "node:assert/strict";
-import { spawn } from "node:child_process";
+import { execFile, spawn, spawnSync } from "node:child_process";
 import { once } from "node:events";
+import { existsSync, readFileSync } from "node:fs";
 import { createServer } from "node:net";
 import { test } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
+import { promisify } from "node:util";
 import { freshLarder } from "larderd/node-test";
 
 /** For a start on a slow machine. */
@@ -20,7 +22,7 @@ const END_MS_MAX = 10_000;
 const SLEEP_MS = 10_000;
 
 /**
- * Registers the test. `commandOf` returns the words of the command that starts the application on a port of 127.0.0.1; it
+ * Registers the tests. `commandOf` returns the words of the command that starts the application on a port of 127.0.0.1; it
  * gets the variables that larder prints, `PORT` and `HOST`. Not every
  * language has a client that serves workflows.
  */
@@ -28,11 +30,7 @@ export function testQuickstart(commandOf, { hasWorkflow = true } = {}) {
   test("the application counts, searches, sends messages and runs a workflow", {
     timeout: TEST_MS_MAX,
   }, async (context) => {
-    // Its time stands still, so that the workflow sleeps until the test moves it.
-    const larder = await freshLarder(context, { clock: "frozen" });
-    const port = await freePort();
-    const variables = { ...larder.env, PORT: String(port), HOST: "127.0.0.1" };
-    const call = await start(context, commandOf(port, variables), { port, variables });
+    const { larder, call } = await start(context, commandOf);
 
     await context.test("store: each view of the page counts", async () => {
       assert.match(await call.text("/"), /\b1 views?\b/);
@@ -78,10 +76,43 @@ export function testQuickstart(commandOf, { hasWorkflow = true } = {}) {
       await until(async () => (await status()) === "shipped", "the second step runs after the sleep");
     });
   });
+
+  const lines = curlLinesOf("README.md");
+  if (lines.length === 0) return;
+  const skip = spawnSync("curl", ["--version"]).error !== undefined && "curl is not installed";
+  test("the application answers the calls in the README", { skip, timeout: TEST_MS_MAX }, async (context) => {
+    const { port } = await start(context, commandOf);
+    for (const line of lines) {
+      const here = line
+        .replace("curl ", "curl --fail --silent --show-error ")
+        .replace(/127\.0\.0\.1:\d+/, `127.0.0.1:${port}`);
+      // Again while the workflow has not begun.
+      await until(() => succeeds(here), line);
+    }
+  });
 }
 
-/** Starts the application, waits until it answers, and ends it after the test. */
-async function start(context, [program, ...words], { port, variables }) {
+/** The commands with curl in a page of this folder. */
+function curlLinesOf(page) {
+  const path = new URL(page, import.meta.url);
+  const lines = existsSync(path) ? readFileSync(path, "utf8").split("\n") : [];
+  return lines.filter((line) => line.startsWith("    curl ")).map((line) => line.trim());
+}
+
+function succeeds(line) {
+  return promisify(execFile)("sh", ["-c", line], { timeout: ANSWER_MS_MAX }).then(
+    () => true,
+    () => false,
+  );
+}
+
+/** Starts larder and the application, waits until it answers, and ends both after the test. */
+async function start(context, commandOf) {
+  // Its time stands still, so that the workflow sleeps until the test moves it.
+  const larder = await freshLarder(context, { clock: "frozen" });
+  const port = await freePort();
+  const variables = { ...larder.env, PORT: String(port), HOST: "127.0.0.1" };
+  const [program, ...words] = commandOf(port, variables);
   const application = spawn(program, words, {
     env: { ...process.env, ...variables },
     stdio: ["ignore", "pipe", "pipe"],
@@ -95,7 +126,6 @@ async function start(context, [program, ...words], { port, variables }) {
     await end(application);
     if (!context.passed) console.error(`Output of the application:\n${output}`);
   });
-  const call = caller(`http://127.0.0.1:${port}`);
   const answers = async () => {
     if (ended !== undefined) assert.fail(`the application ${ended}`);
     // An address that no application has, so that nothing is counted.
@@ -105,7 +135,7 @@ async function start(context, [program, ...words], { port, variables }) {
     );
   };
   await until(answers, `the application listens on port ${port}`, START_MS_MAX);
-  return call;
+  return { larder, port, call: caller(`http://127.0.0.1:${port}`) };
 }
 
 async function end(application) {

@@ -2,7 +2,7 @@
  * The larder that `larder import` and `larder export` use: the one that uses the
  * data directory. They call it over HTTP, with clients of its areas.
  *
- *     a server has the data directory locked    its addresses are in the directory
+ *     a server has the data directory locked    its addresses are in the directory, as soon as it serves
  *     the data directory is not in use          a server is started here, on free ports of the loopback, and stopped
  *                                               by `close`
  *
@@ -13,8 +13,8 @@ import { join, resolve } from "node:path";
 import { systemClock } from "../kernel/clock.ts";
 import { DirectoryInUse } from "../persistence/errors.ts";
 import type { Addresses } from "../program/cli/env-block.ts";
-import { usedDirectory } from "../program/cli/running-server.ts";
-import { readServing, readTokensFile } from "../program/directory/data-directory.ts";
+import { awaitServing, usedDirectory } from "../program/cli/running-server.ts";
+import { readTokensFile } from "../program/directory/data-directory.ts";
 import { StartRefusal } from "../program/refusal.ts";
 import { Server } from "../program/server.ts";
 import type { RunSettings } from "../program/settings/run-settings.ts";
@@ -98,6 +98,8 @@ function serverFor({ run, version }: TargetOptions): Server {
     requestBytesMax: REQUEST_BYTES_MAX,
     requestsPerSecondMax: undefined,
     requestsPerDayMax: undefined,
+    // Of new keys they save a start nothing, and one that is under way at the end is lost. The next server makes one if it is due.
+    snapshots: false,
   };
   return new Server({
     run: { ...run, settings: own },
@@ -111,10 +113,8 @@ function serverFor({ run, version }: TargetOptions): Server {
 }
 
 /** The larder that has the directory locked. */
-function runningTarget(run: RunSettings, directory: string): Target {
-  const serving = readServing(directory);
-  if (serving === undefined)
-    throw new StartRefusal(`A larder uses ${directory}, but does not serve yet: try again later`);
+async function runningTarget(run: RunSettings, directory: string): Promise<Target> {
+  const serving = await awaitServing(run, directory);
   const path = join(directory, TOKENS_FILE);
   const stored = readTokensFile(path) ?? {};
   const { tenants, problems } = resolveTenants({ ...run, command: serving.command }, stored);

@@ -20,6 +20,7 @@ export const reasons = [
   "needs PostgreSQL",
   "needs systemd",
   "needs the Python clients",
+  "here, but by npm run examples",
   "here, but by npm run package",
   "shortened from examples, whose tests run them",
   "not a program",

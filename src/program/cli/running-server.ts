@@ -6,6 +6,7 @@
 import { existsSync } from "node:fs";
 import { join, resolve } from "node:path";
 import type { AdminAnswer, AdminCall } from "../../edge/admin/client.ts";
+import { type Clock, systemClock } from "../../kernel/clock.ts";
 import { DirectoryInUse } from "../../persistence/errors.ts";
 import {
   assertRestored,
@@ -13,16 +14,21 @@ import {
   readAdminAddress,
   readServing,
   readTokensFile,
+  type Serving,
 } from "../directory/data-directory.ts";
 import { lockDirectory } from "../directory/directory-lock.ts";
 import { addressOf } from "../listeners/address.ts";
 import { StartRefusal } from "../refusal.ts";
 import { adminListenPlan } from "../settings/plan.ts";
 import type { RunSettings } from "../settings/run-settings.ts";
+import { formatFor, stderrLog } from "../stderr.ts";
 import { type StoredTokens, TOKENS_FILE } from "../tenants/stored-tokens.ts";
 import { resolveTenants } from "../tenants/tokens.ts";
 
 const UNAUTHORIZED_STATUS = 401;
+/** How long a command waits for a server that starts: scripts run one right after the other. */
+const START_MS_MAX = 30_000;
+const LOOK_AGAIN_MS = 100;
 
 /** The data directory. Throws a `StartRefusal` if no server has ever used it; never creates one. */
 export function usedDirectory({ settings, origins }: RunSettings): string {
@@ -42,6 +48,27 @@ export async function isDirectoryInUse(directory: string): Promise<boolean> {
   } catch (fault) {
     if (fault instanceof DirectoryInUse) return true;
     throw fault;
+  }
+}
+
+/** The server that has locked the directory, as soon as it serves. Rejects with a `StartRefusal` if that takes too long. */
+export async function awaitServing(
+  { settings }: RunSettings,
+  directory: string,
+  clock: Clock = systemClock,
+): Promise<Serving> {
+  const startMs = clock.monotonicMs();
+  for (let isReported = false; ; isReported = true) {
+    const serving = readServing(directory);
+    if (serving !== undefined) return serving;
+    if (clock.monotonicMs() - startMs >= START_MS_MAX)
+      throw new StartRefusal(`A larder uses ${directory}, but does not serve yet: try again later`);
+    if (!isReported)
+      stderrLog(settings.logLevel, formatFor(settings.logFormat)).info("waiting until the larder that starts serves", {
+        path: directory,
+        secondsMax: START_MS_MAX / 1_000,
+      });
+    await new Promise<void>((resolve) => void clock.after(LOOK_AGAIN_MS, resolve));
   }
 }
 

@@ -115,11 +115,10 @@ async function run(call: CommandCall, { source, target, keyCount }: Both): Promi
       async store({ entries }) {
         const sink = new StoreSink(sinkOptions);
         try {
-          await sink.store(entries);
+          return await sink.store(entries);
         } finally {
           hasWritten ||= sink.hasWritten;
         }
-        return sink.counts;
       },
       async onStored({ entries, position }, found) {
         for (const [outcome, count] of found) counts.set(outcome, (counts.get(outcome) ?? 0) + count);

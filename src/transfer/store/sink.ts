@@ -63,13 +63,11 @@ export class StoreSink {
     return this.#hasWritten;
   }
 
-  /** The number of entries by outcome. */
-  get counts(): ReadonlyMap<Outcome, number> {
-    return this.#counts;
-  }
-
-  /** Resolves when all entries are stored and compared. Rejects with a `StartRefusal` (3). */
-  async store(entries: readonly SourceEntry[]): Promise<void> {
+  /**
+   * Stores and compares the entries; resolves with the number of them by outcome. Once for each sink. Rejects with a
+   * `StartRefusal` (3).
+   */
+  async store(entries: readonly SourceEntry[]): Promise<ReadonlyMap<Outcome, number>> {
     const { clock } = this.#options;
     const left: SourceEntry[] = [];
     for (const entry of entries) {
@@ -80,6 +78,7 @@ export class StoreSink {
     await this.#storeDumps(left.flatMap((entry) => dumpOf(entry)));
     await this.#storeDocuments(left.flatMap((entry) => documentOf(entry)));
     for (const { key, value } of left) if (value.kind === "index") await this.#storeIndex(key, value);
+    return this.#counts;
   }
 
   /** Stores libraries of functions one by one; resolves with how many are new, existed, or are refused. */
@@ -149,7 +148,7 @@ export class StoreSink {
         ["JSON.SET", key, "$", text],
         ...(atMs === undefined ? [] : [["PEXPIREAT", key, `${atMs}`]]),
       ];
-      if (!this.#fits(entry, commands)) continue;
+      if (!this.#fits(entry, bytesOf(commands))) continue;
       const error = await calls.transaction(commands);
       const isNew = this.#hasStored(entry, error === undefined ? "OK" : new ReplyError(error));
       if (isNew !== undefined) written.push({ entry, isNew });
@@ -229,8 +228,8 @@ export class StoreSink {
     let bytes = 0;
     for (const [index, commandsOfKey] of commands.entries()) {
       const entry = entries[index] as DumpEntry;
-      const fits = this.#fits(entry, commandsOfKey);
       const commandBytes = bytesOf(commandsOfKey);
+      const fits = this.#fits(entry, commandBytes);
       if (!fits || bytes + commandBytes > this.#requestBytesMax) {
         if (index > from) ranges.push({ from, to: index });
         from = fits ? index : index + 1;
@@ -242,8 +241,7 @@ export class StoreSink {
     return ranges;
   }
 
-  #fits(entry: DumpEntry | DocumentEntry, commands: readonly (readonly Bytes[])[]): boolean {
-    const byteCount = bytesOf(commands);
+  #fits(entry: DumpEntry | DocumentEntry, byteCount: number): boolean {
     if (byteCount <= this.#requestBytesMax) return true;
     const { requestBytesMax } = this.#options;
     const reason = `it takes ${byteCount} bytes, but a request to this larder may have at most ${requestBytesMax}: set a larger --max-request-size for it and for this command, or stop it during the import`;

@@ -8,7 +8,7 @@
  * at a start. Nothing is generated.
  */
 import { join, resolve } from "node:path";
-import { isUsedDirectory, readServing, type Serving } from "../../directory/data-directory.ts";
+import { isUsedDirectory, type Serving } from "../../directory/data-directory.ts";
 import { addressOf, authorityOf } from "../../listeners/address.ts";
 import { StartRefusal } from "../../refusal.ts";
 import { adminListenPlan, listenPlan } from "../../settings/plan.ts";
@@ -16,7 +16,7 @@ import type { RunSettings } from "../../settings/run-settings.ts";
 import { type StoredTokens, TOKENS_FILE } from "../../tenants/stored-tokens.ts";
 import { resolveTenants, type Secret, type Tenant, type Tenants } from "../../tenants/tokens.ts";
 import { type Addresses, type EnvironmentBlock, environmentOf, secretsInBlock } from "../env-block.ts";
-import { isDirectoryInUse, readStoredTokens } from "../running-server.ts";
+import { awaitServing, isDirectoryInUse, readStoredTokens } from "../running-server.ts";
 import type { EnvironmentForm } from "./row.ts";
 
 /** The names of the wanted tenants; absent: the first of each kind. */
@@ -38,9 +38,7 @@ export async function readTenants(run: RunSettings, names: TenantNames): Promise
   const { dataDirectory } = run.settings;
   const directory = dataDirectory === undefined ? undefined : resolve(dataDirectory);
   const isRunning = directory !== undefined && isUsedDirectory(directory) && (await isDirectoryInUse(directory));
-  const serving = isRunning ? readServing(directory) : undefined;
-  if (isRunning && serving === undefined)
-    throw new StartRefusal(`A larder uses ${directory}, but does not serve yet: try again later`);
+  const serving = isRunning ? await awaitServing(run, directory) : undefined;
   const stored = directory === undefined ? {} : readStoredTokens(directory);
   const { tenants, problems } = resolveTenants({ ...run, command: serving?.command ?? run.command }, stored);
   if (problems.length > 0) throw new StartRefusal(problems.join("\n"), 2);

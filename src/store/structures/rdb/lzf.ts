@@ -14,7 +14,7 @@ const EXPANSION_MAX = 88;
 export function lzfDecompress(compressed: Uint8Array, length: number): Buffer | undefined {
   // An impossible length is refused before memory is allocated for it.
   if (length > compressed.length * EXPANSION_MAX) return undefined;
-  const bytes = Buffer.allocUnsafeSlow(length);
+  const bytes = Buffer.allocUnsafe(length);
   const end = compressed.length;
   let from = 0;
   let to = 0;

@@ -10,7 +10,8 @@
  * They are untrusted: every length is checked against the available bytes,
  * redundant data must agree, and anything else is `badDataFormat`.
  */
-import { type Bytes, bytesFrom } from "../../../kernel/bytes.ts";
+import type { Bytes } from "../../../kernel/bytes.ts";
+import { cutBytes } from "../../../kernel/short-bytes.ts";
 import { badDataFormat } from "../../errors.ts";
 
 /** Called for each element before it is created, with its length in bytes. */
@@ -174,7 +175,7 @@ function setString(blob: Buffer, start: number, length: number, count: Count): v
   const end = start + length;
   if (end > blob.length) throw badDataFormat;
   count(length);
-  found.element = bytesFrom(blob, start, end);
+  found.element = cutBytes(blob, start, end);
   found.end = end;
 }
 

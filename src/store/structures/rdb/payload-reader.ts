@@ -11,6 +11,7 @@
  * exist before memory is allocated for them, and the total is bounded.
  */
 import { type Bytes, bytesFrom } from "../../../kernel/bytes.ts";
+import { cutBytes } from "../../../kernel/short-bytes.ts";
 import { badDataFormat } from "../../errors.ts";
 import { type Whole, wholeOf } from "../stream-id.ts";
 import { lzfDecompress } from "./lzf.ts";
@@ -77,7 +78,7 @@ export class PayloadReader {
       const length = this.#plainLength(this.byte());
       const start = this.#advance(length);
       this.countElement(length);
-      return bytesFrom(this.#buffer, start, start + length);
+      return cutBytes(this.#buffer, start, start + length);
     }
     const string = this.string();
     this.countElement(string.length);
