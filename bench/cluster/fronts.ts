@@ -7,8 +7,9 @@
  * whose thread is full does 1 / share times as much through fronts, if there
  * are enough of them. The times are processor times without what the node uses at rest, so the
  * processes may share cores; a rate says nothing here. Requests of a turn share a write, and those that wait for
- * PostgreSQL a commit: `commits` says how many there are for each request. They depend on the load, so
- * compare rows with as many connections. `publish` is a message with a delay, which nothing delivers meanwhile.
+ * PostgreSQL a commit. Commits follow each other, so their number in a second has a limit, and the more requests
+ * share one, the less of it each one pays: read SET beside the requests for each commit, and with many connections.
+ * `publish` is a message with a delay, which nothing delivers meanwhile.
  */
 import { httpRequest } from "../harness/http-load.ts";
 import { RawClient } from "../harness/raw-client.ts";
@@ -17,6 +18,7 @@ import { figure, spreadText, table } from "../harness/table.ts";
 import { ClusterDatabase, type PeerNode, type PeerOptions, startPeer, until } from "./cluster-peers.ts";
 
 const CONNECTIONS = 64;
+const MANY_CONNECTIONS = 512;
 const FRONTS = 2;
 const COMMANDS_OF_A_PIPELINE = 100;
 const VALUE = "v".repeat(100);
@@ -33,6 +35,7 @@ interface Subject {
   readonly name: string;
   readonly area: "store" | "messaging";
   readonly request: Buffer;
+  readonly connections: number;
   /** Of single commands. */
   readonly goal?: number;
 }
@@ -41,6 +44,7 @@ interface Cost {
   readonly ownerUs: number;
   /** Of all fronts together. */
   readonly frontUs: number;
+  readonly requests: number;
   readonly commits: number;
 }
 
@@ -71,7 +75,7 @@ export async function measureFronts(options: FrontsOptions): Promise<string> {
   await database.close();
   for (const { process } of [...fronts, owner]) await process.stop();
   return table(
-    [`${CONNECTIONS} connections`, "µs of the owner", "share (goal)", "µs of the fronts", "commits for each request"],
+    ["for each request", "µs of the owner", "share (goal)", "µs of the fronts", "requests for each commit"],
     subjects.flatMap((subject, i) => WAYS.map((way) => rowOf(subject, way, costs[i] as Record<Way, Cost[]>))),
   );
 }
@@ -89,11 +93,18 @@ function subjectsOf(tokens: FrontsOptions["tokens"]): readonly Subject[] {
     ...{ method: "POST", path: "/v2/publish/http://127.0.0.1:9/late", body: VALUE },
     headers: [...headersOf(tokens.messaging), ["upstash-delay", "7d"]],
   });
+  const single = (words: readonly string[], connections: number): Subject => ({
+    ...{ name: `${words[0]}, ${connections} connections`, area: "store", request: store("/", words), connections },
+    goal: SHARE_GOAL,
+  });
+  const batch = { area: "store", request: store("/pipeline", pipeline), connections: CONNECTIONS } as const;
   return [
-    { name: "SET", area: "store", request: store("/", ["SET", "key", VALUE]), goal: SHARE_GOAL },
-    { name: "GET", area: "store", request: store("/", ["GET", "key"]), goal: SHARE_GOAL },
-    { name: `pipeline of ${COMMANDS_OF_A_PIPELINE} GETs`, area: "store", request: store("/pipeline", pipeline) },
-    { name: "publish", area: "messaging", request: publish },
+    ...[CONNECTIONS, MANY_CONNECTIONS].flatMap((connections) => [
+      single(["SET", "key", VALUE], connections),
+      single(["GET", "key"], connections),
+    ]),
+    { name: `pipeline of ${COMMANDS_OF_A_PIPELINE} GETs`, ...batch },
+    { name: "publish", area: "messaging", request: publish, connections: CONNECTIONS },
   ];
 }
 
@@ -111,9 +122,13 @@ interface Nodes {
   readonly database: ClusterDatabase;
 }
 
-function clientsOf({ area, request }: Subject, way: Way, { owner, fronts }: Nodes): readonly RawClient[] {
+function clientsOf(
+  { area, request, connections: all }: Subject,
+  way: Way,
+  { owner, fronts }: Nodes,
+): readonly RawClient[] {
   const asked = way === "directly" ? [owner] : fronts.slice(0, way === "one front" ? 1 : undefined);
-  const connections = CONNECTIONS / asked.length;
+  const connections = all / asked.length;
   return asked.map(({ ports }) => new RawClient({ port: ports[area], connections, requests: [request] }));
 }
 
@@ -122,7 +137,7 @@ async function costOf(
   { seconds }: FrontsOptions,
   { owner, fronts, database }: Nodes,
   start: () => readonly RawClient[],
-  rest: Cost = { ownerUs: 0, frontUs: 0, commits: 0 },
+  rest: Cost = { ownerUs: 0, frontUs: 0, requests: 0, commits: 0 },
 ): Promise<Cost> {
   const commits = await database.appends();
   const cpuUs = (nodes: readonly PeerNode[]): number =>
@@ -139,7 +154,8 @@ async function costOf(
   return {
     ownerUs: (ownerUs - rest.ownerUs) / requests,
     frontUs: (frontUs - rest.frontUs) / requests,
-    commits: ((await database.appends()) - commits) / requests,
+    requests,
+    commits: (await database.appends()) - commits,
   };
 }
 
@@ -153,7 +169,7 @@ function rowOf({ name, goal }: Subject, way: Way, costs: Record<Way, Cost[]>): r
     spread(({ ownerUs }) => ownerUs),
     way === "directly" ? "" : `${ratioText(share)}${wanted}`,
     way === "directly" ? "" : spread(({ frontUs }) => frontUs),
-    spread(({ commits }) => commits),
+    costs[way].every(({ commits }) => commits > 0) ? spread(({ requests, commits }) => requests / commits) : "",
   ];
 }
 
