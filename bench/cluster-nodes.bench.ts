@@ -10,10 +10,10 @@
  * `restart in place` starts the same node again at once. Rounds; medians [min to max].
  * `threads` compares two shards in one thread and in two (cluster/engine-threads.ts), on another database of PostgreSQL.
  * `growth` compares the costs of an operation when one of four nodes has load and when all have (cluster/growth.ts), and
- * `hops` those through another node and at the owner (cluster/hops.ts).
+ * `hops` those through another node and at the owner (cluster/hops.ts); `fronts` says how far a database grows with fronts (cluster/fronts.ts).
  * The rate of publishes is measured by `npm run bench -- messaging --only cluster`.
  *
- * Run: npm run build && npm run bench -- cluster-nodes [--rounds 5] [--seconds 5] [--keys 100000] [--part nodes|threads|growth|hops [--subject RESP]]
+ * Run: npm run build && npm run bench -- cluster-nodes [--rounds 5] [--seconds 5] [--keys 100000] [--part nodes|threads|growth|hops|fronts [--subject RESP]]
  */
 import { execFileSync } from "node:child_process";
 import { chmodSync, mkdtempSync, rmSync } from "node:fs";
@@ -24,6 +24,7 @@ import { performance } from "node:perf_hooks";
 import { parseArgs } from "node:util";
 import { Client } from "pg";
 import { measureEngineThreads } from "./cluster/engine-threads.ts";
+import { measureFronts } from "./cluster/fronts.ts";
 import { measureGrowth } from "./cluster/growth.ts";
 import { measureHops } from "./cluster/hops.ts";
 import { createShard, deleteForm } from "./cluster/log-forms.ts";
@@ -55,7 +56,7 @@ const GOAL_FACTOR = 1.15;
 const GOAL_MS = 0.3;
 
 /** What a node needs: in a cluster no secret is generated. */
-const secrets: Readonly<Record<string, string>> = {
+const secrets = {
   LARDER_STORE_TOKEN: TOKEN,
   LARDER_STORE_READ_ONLY_TOKEN: `reader-${TOKEN}`,
   LARDER_VECTOR_TOKEN: TOKEN,
@@ -65,7 +66,7 @@ const secrets: Readonly<Record<string, string>> = {
   LARDER_ADMIN_TOKEN: "bench-admin-token-that-nobody-else-knows",
   LARDER_CURRENT_SIGNING_KEY: "sig_bench-key-that-nobody-else-knows",
   LARDER_NEXT_SIGNING_KEY: "sig_bench-key-that-nobody-else-knows-next",
-};
+} as const satisfies Readonly<Record<string, string>>;
 
 function messagingToken(password: string): string {
   return Buffer.from(JSON.stringify({ UserID: "bench", Password: password })).toString("base64");
@@ -273,6 +274,7 @@ const program = publishedProgram(parent);
 const postgres = await startPostgres(parent);
 try {
   for (const fact of machineFacts(new Date())) console.log(`- ${fact}`);
+  const subject = options.subject === undefined ? {} : { subject: options.subject };
   const isWanted = (part: string): boolean => options.part === undefined || options.part === part;
   if (isWanted("nodes")) await measureNodes();
   if (isWanted("threads")) {
@@ -285,8 +287,12 @@ try {
   }
   if (isWanted("hops")) {
     const url = await newCluster("hops", []);
-    const subject = options.subject === undefined ? {} : { subject: options.subject };
     console.log(`\n${await measureHops({ url, program, parent, secrets, rounds, seconds, ...subject }, TOKEN)}`);
+  }
+  if (isWanted("fronts")) {
+    const url = await newCluster("fronts", []);
+    const tokens = { store: TOKEN, messaging: secrets.LARDER_MESSAGING_TOKEN };
+    console.log(`\n${await measureFronts({ url, program, parent, secrets, rounds, seconds, ...subject, tokens })}`);
   }
 } finally {
   await postgres.stop();

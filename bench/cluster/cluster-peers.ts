@@ -18,7 +18,7 @@ export interface PeerOptions {
 export interface PeerNode {
   readonly name: string;
   readonly process: PinnedProcess;
-  readonly ports: { readonly store: number; readonly resp: number };
+  readonly ports: { readonly store: number; readonly messaging: number; readonly resp: number };
 }
 
 const LOOK_MS = 200;
@@ -45,6 +45,7 @@ export async function startPeer(options: PeerOptions, name: string, flags: reado
     process: running,
     ports: {
       store: portOf(/UPSTASH_REDIS_REST_URL="http:\/\/[^"]*:(\d+)"/),
+      messaging: portOf(/QSTASH_URL="http:\/\/[^"]*:(\d+)"/),
       resp: portOf(/redis:\/\/[^\s]*:(\d+) \(store over RESP\)/),
     },
   };

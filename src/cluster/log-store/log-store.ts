@@ -35,7 +35,7 @@ export interface NodeRegistration {
   readonly formerLife: string | undefined;
   /** Where other nodes reach it. */
   readonly address: string;
-  /** The newest format of journals that it reads and writes. */
+  /** The newest format of journals that it reads and writes; that of a front is in `node/placement.ts`. */
   readonly format: number;
   /** The time of its engines. */
   readonly clockMs: number;

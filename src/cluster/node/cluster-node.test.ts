@@ -7,7 +7,7 @@ import { VirtualClock } from "../../kernel/clock.virtual.ts";
 import { createLog, type Log } from "../../kernel/log.ts";
 import type { ShardEpoch } from "../log-store/log-store.ts";
 import { ClusterNode } from "./cluster-node.ts";
-import { rendezvousOrder } from "./placement.ts";
+import { FRONT_FORMAT, rendezvousOrder } from "./placement.ts";
 import type { ShardHost, TakenShard } from "./shard-host.ts";
 
 const SHARDS = 12;
@@ -86,7 +86,7 @@ class Cluster {
     const node = await ClusterNode.start(
       nodeOptions({
         ...{ stores, clock, host, name, directory, drawLife },
-        ...(format && { format }),
+        ...(format !== undefined && { format }),
         ...(log && { log }),
       }),
     );
@@ -338,6 +338,24 @@ test("a node of an older format claims nothing that a newer one wrote, and says 
   const third = await cluster.start("c", { format: 2 });
   await cluster.advance(3_000);
   assert.equal(third.host.loaded.size, SHARDS);
+});
+
+test("a front claims nothing, follows nothing and says nothing of formats, whoever lives", async () => {
+  const cluster = await Cluster.create();
+  const lines: string[] = [];
+  const log = createLog({ level: "warn", sink: (line) => lines.push(line), clock: cluster.clock, format: "json" });
+  const front = await cluster.start("f", { format: FRONT_FORMAT, log });
+  await cluster.advance(60_000);
+  const other = await cluster.start("a");
+  await cluster.advance(60_000);
+  assert.deepEqual([front.host.loaded.size, other.host.loaded.size], [0, SHARDS]);
+  other.node.stop();
+  await cluster.advance(60_000);
+  assert.equal(front.host.loaded.size, 0);
+  assert.deepEqual(
+    lines.filter((line) => line.includes("format than")),
+    [],
+  );
 });
 
 test("a node that leaves releases its shards only to nodes that read their format", async () => {

@@ -33,7 +33,7 @@ import {
 import { ConfirmedReads } from "./confirmed-reads.ts";
 import { Lease, type LeaseClock, type ReadGuard } from "./lease.ts";
 import { OwnedShards } from "./owned-shards.ts";
-import { canRead, shareOf, Weights } from "./placement.ts";
+import { canRead, isFront, shareOf, Weights } from "./placement.ts";
 import { PlacementCache } from "./placement-cache.ts";
 import { type RegistrationOptions, registerNode } from "./registration.ts";
 import { Renewals } from "./renewals.ts";
@@ -313,6 +313,7 @@ export class ClusterNode {
   /** Only nodes of a newer version may claim these. The claim compares the formats again: see (2). */
   #noteUnreadable(free: readonly ShardView[]): void {
     const { node, log } = this.#options;
+    if (isFront(node)) return;
     const shards = free.filter((shard) => !canRead(node, shard)).map(({ shard }) => shard);
     const text = shards.join(", ");
     if (text !== "" && text !== this.#unreadable)

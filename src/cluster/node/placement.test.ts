@@ -6,6 +6,7 @@ import type { NodeView, ShardView } from "../log-store/log-store.ts";
 import {
   Candidates,
   claimOrder,
+  FRONT_FORMAT,
   heirOf as heirWith,
   isFree,
   rendezvousOrder,
@@ -67,6 +68,17 @@ test("a node that released a shard is no candidate before the others", () => {
 test("dead nodes, unknown names and nodes of an older format are no candidates", () => {
   assert.deepEqual(claimOrder(shard({ pin: "x", heir: "y" }), [node("a", { isDead: true }), node("b")]), ["b"]);
   assert.deepEqual(claimOrder(shard({ writerFormat: 2 }), [node("a"), node("b", { format: 2 })]), ["b"]);
+});
+
+test("a front is no candidate, no heir and no standby, also if it is the pin or the former owner, or the only node", () => {
+  const front = node("b", { format: FRONT_FORMAT });
+  const former = shard({ pin: "b", owner: "former life of b", ownerName: "b" });
+  assert.deepEqual(claimOrder(former, [node("a"), front]), ["a"]);
+  assert.deepEqual(claimOrder(former, [front]), []);
+  const owned = shard({ pin: "b", heir: "b", owner: "life of a", ownerName: "a" });
+  assert.equal(heirOf(owned, node("a"), [front]), "a");
+  assert.equal(heirOf(owned, node("a", { isDrained: true }), [front]), "a");
+  assert.equal(standbyOf(owned, { nodes: [node("a"), front], weights: new Weights() }), undefined);
 });
 
 test("the heir is the first settled node, the owner included, unless the shard is pinned", () => {

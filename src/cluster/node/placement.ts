@@ -211,6 +211,13 @@ export function standbyOf(
   );
 }
 
+/** The format of a front, a node that serves no shard: no shard has an older one. So nodes that know no fronts leave it out too. */
+export const FRONT_FORMAT = 0;
+
+export function isFront({ format }: Pick<NodeView, "format">): boolean {
+  return format === FRONT_FORMAT;
+}
+
 /** Whether a node reads all that the owners of a shard may have written. */
 export function canRead(
   { format }: Pick<NodeView, "format">,

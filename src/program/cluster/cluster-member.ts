@@ -18,7 +18,7 @@ import { mkdirSync } from "node:fs";
 import type { ShardEpoch } from "../../cluster/log-store/log-store.ts";
 import { ClusterNode, type NodeStores } from "../../cluster/node/cluster-node.ts";
 import { Lease } from "../../cluster/node/lease.ts";
-import { Weights } from "../../cluster/node/placement.ts";
+import { FRONT_FORMAT, Weights } from "../../cluster/node/placement.ts";
 import type { LifeFile } from "../../cluster/node/registration.ts";
 import type { ShardHost, TakenShard } from "../../cluster/node/shard-host.ts";
 import { NO_ANSWER } from "../../cluster/node/suspension.ts";
@@ -358,9 +358,10 @@ export class ClusterMember implements ShardHost {
     });
     const tenantsSeen = this.#keysOfTenants === undefined ? undefined : this.#made.settledVersion;
     const keyChecks = this.#keysOfTenants?.checks;
+    const format = run.settings.front ? FRONT_FORMAT : FORMAT;
     this.#node = await ClusterNode.start({
       stores,
-      node: { name, address: printNodeAddress(address), format: FORMAT, tenantsSeen, keyChecks },
+      node: { name, address: printNodeAddress(address), format, tenantsSeen, keyChecks },
       file: this.#file,
       clock: systemClock,
       leaseClock: machineClock,

@@ -100,6 +100,23 @@ test("the status says which nodes are drained", () => {
   ]);
 });
 
+test("the status names fronts, which have no format, and a shard without another node is free", () => {
+  const front = { ...node("f", 1), format: 0 };
+  const view = (beat: number, isDead: boolean): ClusterView => ({
+    keyNumber: 0,
+    nodes: [node("a", beat, isDead), { ...front, beat }],
+    shards: [shard(1, "store", "a")],
+    tenants: 0,
+  });
+  const lines = (isDead: boolean): readonly string[] =>
+    printStatus(statusOf(facts, { first: view(1, isDead), last: view(2, isDead), memory, made: NONE })).slice(2, 4);
+  assert.deepEqual(lines(false), [
+    "node f: alive, front, http://f:8079, owner name 49d2b87d7076e0ad",
+    "shard 1 (store): owned by a, epoch 2",
+  ]);
+  assert.equal(lines(true)[1], "shard 1 (store): free, last by a, epoch 2");
+});
+
 test("the status says which nodes and shards have another format, and that no living node reads a shard", () => {
   const at = (format: number, each: NodeView): NodeView => ({ ...each, format });
   const written = (format: number, each: ShardView): ShardView => ({ ...each, writerFormat: format });

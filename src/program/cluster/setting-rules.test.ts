@@ -1,4 +1,4 @@
-/** Engine threads: which combinations of settings a start refuses. */
+/** Engine threads and fronts: which combinations of settings a start refuses. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { readSettings } from "../settings/read-settings.ts";
@@ -36,6 +36,23 @@ test("engine threads need a cluster, and a thread for each area", () => {
       ["--engine-threads", "2", "--port", "8080"],
       CLUSTER,
       ["--engine-threads needs a thread per area, and --port runs all areas in one: keep one of them"],
+    ],
+  ] as const)
+    assert.deepEqual(problemsOf(words, environment), problems, words.join(" "));
+});
+
+test("a front needs a cluster, and an address for the other nodes", () => {
+  const address = ["--cluster-address", "127.0.0.1:7400"];
+  for (const [words, environment, problems] of [
+    [["--front", "on", ...address], CLUSTER, []],
+    [["--front", "on"], CLUSTER, ["--front needs --cluster-address: without it this node passes nothing on"]],
+    [
+      [...address],
+      { LARDER_FRONT: "on" },
+      [
+        "--cluster-address has no effect without --cluster: set that as well, or leave it out",
+        "LARDER_FRONT has no effect without --cluster: set that as well, or leave it out",
+      ],
     ],
   ] as const)
     assert.deepEqual(problemsOf(words, environment), problems, words.join(" "));

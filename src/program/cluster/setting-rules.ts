@@ -79,6 +79,7 @@ export const clusterCombinations: readonly Combination[] = [
       "clusterKey",
       "clusterKeyOld",
       "engineThreads",
+      "front",
       "ownerHeader",
       "standby",
     ],
@@ -92,6 +93,7 @@ export const clusterCombinations: readonly Combination[] = [
         ...(settings.clusterKey === undefined ? [] : [origins.clusterKey]),
         ...(settings.clusterKeyOld === undefined ? [] : [origins.clusterKeyOld]),
         ...(settings.engineThreads === 1 ? [] : [origins.engineThreads]),
+        ...(settings.front ? [origins.front] : []),
         ...(settings.ownerHeader ? [origins.ownerHeader] : []),
         ...(settings.standby ? [] : [origins.standby]),
       ];
@@ -110,6 +112,13 @@ export const clusterCombinations: readonly Combination[] = [
         return [`${place} has no effect without ${origins.clusterKey.place}: set that as well`];
       if (clusterKey !== clusterKeyOld) return [];
       return [`${place} is the same key as ${origins.clusterKey.place}: leave it out, or set it to the key before`];
+    },
+  },
+  {
+    reads: ["front", "clusterAddress"],
+    problemsOf({ settings, origins }) {
+      if (!settings.front || settings.clusterAddress !== undefined) return [];
+      return [`${origins.front.place} needs ${origins.clusterAddress.place}: without it this node passes nothing on`];
     },
   },
   {

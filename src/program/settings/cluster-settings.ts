@@ -142,6 +142,17 @@ export const clusterSettingRows = {
     defaultMeaning: "none: requests for areas of other nodes are refused with 421",
     parse: parseClusterAddress,
   },
+  front: {
+    group: "Cluster",
+    flag: "--front",
+    environment: ["LARDER_FRONT"],
+    fileKey: "front",
+    argument: "on|off",
+    meaning:
+      "Serve no shard, and be the standby of none: only read the requests of clients, and pass them on to the nodes that serve their shards; needs a cluster address",
+    default: "off",
+    parse: parseSwitch,
+  },
   takeoverWaitMs: {
     group: "Cluster",
     flag: "--takeover-wait",

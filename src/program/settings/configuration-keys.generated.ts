@@ -340,6 +340,8 @@ export interface ConfigurationKeys {
   readonly reads?: "lease" | "confirm";
   /** Address of this node for the other nodes, which forward requests to it: three ports from this one on, for the store, messaging and the vector index; the connections are encrypted. Default: none: requests for areas of other nodes are refused with 421. */
   readonly clusterAddress?: string;
+  /** Serve no shard, and be the standby of none: only read the requests of clients, and pass them on to the nodes that serve their shards; needs a cluster address. Default: off. */
+  readonly front?: true | false | "on" | "off";
   /** How long a request, or a login over RESP, waits on a node with a cluster address while no node serves its area; 0s refuses it at once. Default: 10s. */
   readonly takeoverWait?: string;
   /** Threads for the shards of each area on this node, at most one for each shard; they share the memory of the area in equal parts, and the shards of the store stay in one thread while the RESP port is set. Default: 1. */

@@ -131,6 +131,7 @@ test("H.ports: serve without arguments has the defaults", () => {
     clusterReads: "lease",
     takeoverWaitMs: 10_000,
     engineThreads: 1,
+    front: false,
     ownerHeader: false,
     standby: true,
     connectionsPerAddressMax: 5_000,

@@ -84,9 +84,9 @@ class SuiteCluster {
     };
   }
 
-  /** A node that owns nothing, because the owner gives no shard away. */
+  /** A node that owns nothing: a front, or one that waits, because the owner gives no shard away. */
   async startIdle(name: string, options: StartOptions): Promise<ClientSide> {
-    const { server, addresses } = await this.#open(name, { clock: systemClock, options });
+    const { server, addresses } = await this.#open(name, { clock: systemClock, options, isIdle: true });
     return clientSideOf(server, addresses);
   }
 
@@ -99,7 +99,11 @@ class SuiteCluster {
 
   async #open(
     name: string,
-    { clock, options }: { clock: TravelClock | typeof systemClock; options: StartOptions },
+    {
+      clock,
+      options,
+      isIdle = false,
+    }: { clock: TravelClock | typeof systemClock; options: StartOptions; isIdle?: boolean },
   ): Promise<{ readonly server: Server; readonly addresses: Addresses }> {
     const log = stderrLog("error", "text");
     const { reads, asks } = this.#setting;
@@ -109,7 +113,7 @@ class SuiteCluster {
       cluster: this.#postgres.connectionString,
       clusterNode: name,
       reads,
-      ...(asks === "front" && { clusterAddress: "127.0.0.1:0" }),
+      ...(asks === "front" && { clusterAddress: "127.0.0.1:0", front: isIdle }),
     });
     const server = new Server({
       ...{ run, version: "0.0.0", log, logFormat: "text", clock },

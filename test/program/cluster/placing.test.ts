@@ -31,18 +31,22 @@ interface NodeRow {
   readonly forwards?: boolean;
   readonly isDead?: boolean;
   readonly isDrained?: boolean;
+  readonly isFront?: boolean;
   /** Of the tables that it knows. */
   readonly version?: number;
 }
 
 /** A node that was seen alive. */
-async function addNode(name: string, { forwards = true, isDead = false, isDrained = false, version }: NodeRow = {}) {
+async function addNode(
+  name: string,
+  { forwards = true, isDead = false, isDrained = false, isFront = false, version }: NodeRow = {},
+) {
   const address = `http://127.0.0.1:8079${forwards ? " 10.0.0.1:7400,7401,7402" : ""}`;
   const known = version ?? "(SELECT schema_version FROM larder.cluster)";
   await sql(
     cluster,
     `INSERT INTO larder.node (name, life, address, format, clock_ms, is_dead, is_drained, schema_version)
-     VALUES ('${name}', gen_random_uuid(), '${address}', 1, 0, ${isDead}, ${isDrained}, ${known})`,
+     VALUES ('${name}', gen_random_uuid(), '${address}', ${isFront ? 0 : 1}, 0, ${isDead}, ${isDrained}, ${known})`,
   );
 }
 
@@ -94,15 +98,17 @@ test("move refuses while a living node cannot forward requests", { skip }, async
   assert.deepEqual(await pinned(), []);
 });
 
-test("move refuses nodes that are dead, drained or unknown, and unknown shards", { skip }, async () => {
+test("move refuses nodes that are dead, drained, fronts or unknown, and unknown shards", { skip }, async () => {
   await addNode("a");
   await addNode("b", { isDead: true });
   await addNode("c", { isDrained: true });
+  await addNode("f", { isFront: true });
   await giveShards("a");
   for (const [shard, node, code, text] of [
     ["4", "b", 1, "Node b does not run: start it, and run this command again"],
     ["4", "c", 1, "Node c is drained: larder cluster undrain c lets it serve shards again"],
-    ["4", "d", 2, 'The cluster has no node "d": its nodes are a, b, c'],
+    ["4", "f", 1, "Node f is a front, which serves no shard: start it without --front on"],
+    ["4", "d", 2, 'The cluster has no node "d": its nodes are a, b, c, f'],
     ["5", "a", 2, 'The cluster has no shard "5": its shards are 1, 2, 3, 4'],
   ] as const)
     assert.deepEqual(await run("move", shard, node), [code, "", `larder: ${text}\n`]);
@@ -145,13 +151,14 @@ test("drain refuses when no other node lives that may serve shards", { skip }, a
   await addNode("a", { isDead: true });
   await addNode("b");
   await addNode("c", { isDrained: true });
+  await addNode("f", { isFront: true });
   await giveShards("b");
   assert.deepEqual(await run("drain", "b"), [
     1,
     "",
     "larder: No other node runs that could serve the shards of node b: start one first\n",
   ]);
-  assert.deepEqual(await run("drain", "d"), [2, "", 'larder: The cluster has no node "d": its nodes are a, b, c\n']);
+  assert.deepEqual(await run("drain", "d"), [2, "", 'larder: The cluster has no node "d": its nodes are a, b, c, f\n']);
   assert.deepEqual(await drained(), ["c"]);
 });
 

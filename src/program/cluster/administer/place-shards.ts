@@ -9,7 +9,7 @@
  */
 import type { ClusterView, LogStore, NodeView, ShardView } from "../../../cluster/log-store/log-store.ts";
 import { POLL_PERIOD_MS } from "../../../cluster/node/bounds.ts";
-import { canRead } from "../../../cluster/node/placement.ts";
+import { canRead, isFront } from "../../../cluster/node/placement.ts";
 import { PostgresLogStore } from "../../../cluster/postgres/postgres-log-store.ts";
 import type { SqlSession, Statement } from "../../../cluster/postgres/session.ts";
 import { type Clock, systemClock } from "../../../kernel/clock.ts";
@@ -39,7 +39,7 @@ export async function pinShard(
     const view = await store.watch();
     const found = findShard(view, operand);
     const { shard, area } = found;
-    const node = name === undefined ? undefined : findNode(view, name);
+    const node = name === undefined ? undefined : findServingNode(view, name);
     await store.pin(shard, name);
     if (node === undefined) return [`shard ${shard}: the order of the nodes decides who serves it`];
     return [
@@ -63,7 +63,7 @@ export async function moveShard(
     const view = await store.watch();
     const found = findShard(view, operand);
     const { shard } = found;
-    const target = findNode(view, name);
+    const target = findServingNode(view, name);
     if (target.isDead) throw new StartRefusal(`Node ${name} does not run: start it, and run this command again`);
     if (target.isDrained)
       throw new StartRefusal(`Node ${name} is drained: larder cluster undrain ${name} lets it serve shards again`);
@@ -84,7 +84,8 @@ export async function drainNode(place: ClusterPlace, [name = ""]: readonly strin
     assertNoneOlder((await session.run<{ name: string }>(FIND_OLDER, [DRAINED_SINCE])).rows);
     const view = await store.watch();
     const node = findNode(view, name);
-    const others = view.nodes.filter((each) => each.name !== name && !each.isDead && !each.isDrained);
+    const mayServe = (each: NodeView): boolean => !each.isDead && !each.isDrained && !isFront(each);
+    const others = view.nodes.filter((each) => each.name !== name && mayServe(each));
     if (others.length === 0 && !node.isDead)
       throw new StartRefusal(`No other node runs that could serve the shards of node ${name}: start one first`);
     await store.setDrained(name, true);
@@ -178,6 +179,13 @@ function unreadableText({ name, format }: NodeView, { writerFormat }: ShardView)
 
 function isOnlyShard({ shards }: ClusterView, area: string): boolean {
   return shards.filter((each) => each.area === area).length === 1;
+}
+
+/** Throws a `StartRefusal`. */
+function findServingNode(view: ClusterView, name: string): NodeView {
+  const node = findNode(view, name);
+  if (!isFront(node)) return node;
+  throw new StartRefusal(`Node ${name} is a front, which serves no shard: start it without --front on`);
 }
 
 /** Throws a `StartRefusal`. */

@@ -7,7 +7,7 @@ export interface SeenNode {
   readonly isAlive: boolean;
   /** Whether `larder cluster drain` keeps shards away from it. */
   readonly isDrained: boolean;
-  /** The newest format of journals that it reads and writes. */
+  /** The newest format of journals that it reads and writes; 0 for a front. */
   readonly format: number;
   /** When this node first saw it in this state: since its last start at the earliest. RFC 3339. */
   readonly since: string;

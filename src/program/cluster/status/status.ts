@@ -2,7 +2,7 @@
 
 import type { ClusterView, NodeView, ShardView } from "../../../cluster/log-store/log-store.ts";
 import { RECOVERY_TRIES_MAX, RENEWAL_PERIOD_MS } from "../../../cluster/node/bounds.ts";
-import { canRead, isFree } from "../../../cluster/node/placement.ts";
+import { canRead, isFree, isFront } from "../../../cluster/node/placement.ts";
 import { PostgresLogStore } from "../../../cluster/postgres/postgres-log-store.ts";
 import type { SqlSession, Statement } from "../../../cluster/postgres/session.ts";
 import { systemClock } from "../../../kernel/clock.ts";
@@ -45,7 +45,9 @@ export interface ClusterStatus {
     readonly clusterAddress: string | null;
     /** What the header Larder-Owner of its answers calls it, where `--owner-header` is on. */
     readonly ownerName: string;
-    /** The newest format of journals that it reads and writes. */
+    /** Whether it serves no shard (`--front on`). */
+    readonly isFront: boolean;
+    /** The newest format of journals that it reads and writes; 0 for a front. */
     readonly format: number;
   }[];
   readonly shards: readonly {
@@ -128,7 +130,8 @@ export function statusOf(
       const { name, isDrained, format } = node;
       const ownerName = ownerNameOf(facts, name);
       const tenants = tenantsStateOf(made, node.life, last.tenants);
-      return { name, state: stateOf(node), isDrained, tenants, address: url, clusterAddress, ownerName, format };
+      const kind = { state: stateOf(node), isDrained, isFront: isFront(node) };
+      return { name, ...kind, tenants, address: url, clusterAddress, ownerName, format };
     }),
     shards: last.shards.map((shard) => ({
       shard: shard.shard,
@@ -158,7 +161,7 @@ export function statusOf(
 function shardStateOf(shard: ShardView, nodes: readonly NodeView[]): ShardState {
   if (!isFree(shard, nodes)) return shard.tries === 0 ? "owned" : "claimed";
   if (shard.tries >= RECOVERY_TRIES_MAX) return "broken";
-  const living = nodes.filter(({ isDead }) => !isDead);
+  const living = nodes.filter((node) => !node.isDead && !isFront(node));
   // Without nodes nobody knows which version starts first.
   return living.length === 0 || living.some((node) => canRead(node, shard)) ? "free" : "unreadable";
 }
@@ -175,21 +178,24 @@ export function printStatus({ cluster, madeTenants, files, nodes, shards, losses
   const hasKey = madeTenants > 0 || nodes.some(({ state, tenants }) => state === "alive" && tenants !== "without key");
   // Everybody reads everything, except while nodes are upgraded to a version with another format.
   const isMixed =
-    new Set([...nodes.filter(({ state }) => state === "alive"), ...shards].map(({ format }) => format)).size > 1;
+    new Set([...nodes.filter((node) => node.state === "alive" && !node.isFront), ...shards].map(({ format }) => format))
+      .size > 1;
   return [
     `cluster ${cluster}`,
     ...(madeTenants === 0 ? [] : [`databases, indexes and users made at run time: ${madeTenants}`]),
     ...(files === null ? [] : [`snapshots go to ${files}`]),
-    ...nodes.map(({ name, state, isDrained, tenants, address, clusterAddress, ownerName, format }) => {
-      const facts = [state, ...(isDrained ? ["drained"] : []), address];
-      if (clusterAddress !== null) facts.push(`cluster address ${clusterAddress}`);
-      facts.push(`owner name ${ownerName}`);
-      if (isMixed) facts.push(`format ${format}`);
-      if (hasKey && state === "alive" && tenants === "without key")
-        facts.push("without LARDER_CLUSTER_KEY: start it again with the key of the other nodes");
-      if (state === "alive" && tenants === "behind") facts.push("has not seen the last change of tenants");
-      return `node ${name}: ${facts.join(", ")}`;
-    }),
+    ...nodes.map(
+      ({ name, state, isDrained, isFront: isOnlyFront, tenants, address, clusterAddress, ownerName, format }) => {
+        const facts = [state, ...(isDrained ? ["drained"] : []), ...(isOnlyFront ? ["front"] : []), address];
+        if (clusterAddress !== null) facts.push(`cluster address ${clusterAddress}`);
+        facts.push(`owner name ${ownerName}`);
+        if (isMixed && !isOnlyFront) facts.push(`format ${format}`);
+        if (hasKey && state === "alive" && tenants === "without key")
+          facts.push("without LARDER_CLUSTER_KEY: start it again with the key of the other nodes");
+        if (state === "alive" && tenants === "behind") facts.push("has not seen the last change of tenants");
+        return `node ${name}: ${facts.join(", ")}`;
+      },
+    ),
     ...(nodes.length === 0 ? ["no node has started yet"] : []),
     ...shards.map(({ shard, area, state, owner, epoch, tries, format, standbys, objectTrouble }) => {
       const who =
