@@ -38,6 +38,14 @@ export const budgets: readonly Budget[] = [
     goal: 20_000_000,
   },
   {
+    suite: "full-disk-lives",
+    unit: "lives of a database whose disk becomes full",
+    files: ["test/simulation/store/full-disks.test.ts"],
+    testMs: 250,
+    proofCount: 300,
+    goal: 30_000,
+  },
+  {
     suite: "log-store-schedules",
     unit: "schedules of sessions on the log store of a cluster",
     files: ["test/differential/cluster/log-store.test.ts"],

@@ -517,7 +517,7 @@ export class Engine {
       const { url, method } = message.envelope.fields;
       watcher.called({ message: message.id, url, method, ...endOf(result), durationMs: now.realMs - startMs });
     }
-    this.#settle(message, body, result, now.wallMs);
+    this.#settle(message, body, this.#fitting(message, body, result), now.wallMs);
     this.#commit();
     if (watcher !== undefined && message.state === messageState.retry) {
       const { id, retried: retry, dueMs, envelope } = message;
@@ -531,6 +531,18 @@ export class Engine {
     if (held !== undefined) this.scheduler.advance(held, now);
     this.#dispatch(now);
     this.#callEnded(user);
+  }
+
+  /** The result, or a failure if the disk has no room for what would be recorded of an answer: the call is repeated. */
+  #fitting({ envelope, run }: Message, { initial }: CallBody, result: DeliveryResult): DeliveryResult {
+    if (result.kind !== "answer") return result;
+    const { callback, failureCallback } = envelope.fields;
+    const callbacks = Number(callback !== undefined) + Number(failureCallback !== undefined);
+    const isKept = run !== undefined || !isSuccess(result);
+    const bytes = Number(isKept) * result.body.length + callbacks * (result.body.length + initial.length);
+    // Callbacks carry bodies as Base64 in JSON.
+    const lack = bytes === 0 ? undefined : this.#options.journal.lackFor?.(2 * bytes);
+    return lack === undefined ? result : { kind: "failure", text: `The answer cannot be stored: ${lack}` };
   }
 
   /** Records the outcome of an attempt, with the callbacks that report it. */

@@ -556,6 +556,24 @@ test("S-04: what is longer than the space of the disk is 503 and changes nothing
   assert.equal((await server.send("POST /v2/publish/https://a.test/", { body })).status, 200);
 });
 
+test("S-04: an answer that is longer than the space of the disk is a failed attempt, unless nothing of it is stored", async () => {
+  await using server = await startMessagingServer();
+  const { journal } = server.harness;
+  server.destination = ({ url }) => answered(url === "https://a.test/" ? 200 : 500, [], "x".repeat(6_000));
+  journal.frameBytesMax = 10_000;
+  const headers = ["Service-Retries", "0"];
+  const ids: string[] = [];
+  for (const url of ["https://a.test/", "https://b.test/"]) ids.push(await server.publish(url, { headers }));
+  await server.advance(0);
+  assert.ok(journal.frames.every(({ length }) => length < 10_000));
+  const { json } = await server.send("GET /v2/dlq");
+  const found = (json as { messages: readonly Json[] }).messages.map((each) => [
+    each["messageId"],
+    each["responseBody"],
+  ]);
+  assert.deepEqual(found, [[ids[1], "The answer cannot be stored: no space is left on the device"]]);
+});
+
 test("a message that waits for a flow-control key reports which limit of the key it waits for", async () => {
   await using server = await startMessagingServer();
   server.destination = () => "later";

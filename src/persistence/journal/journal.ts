@@ -22,7 +22,7 @@
  *     writes are refused.
  * (6) While the disk is tight, a frame is appended only after `lackFor` has found
  *     that the reserve holds it and all queued ones, so none of them waits for
- *     space. Frames that no request causes are appended without it.
+ *     space. Other frames that no request causes are appended without it.
  * (7) After any other failure nothing becomes safe any more: `onFatal` ends
  *     the program, and the next start relies on the disk only.
  *

@@ -5,14 +5,13 @@
  */
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { isProof } from "../../budget.ts";
+import { allowanceOf, spending } from "../../budget.ts";
 import { seedFrom } from "../../harness/seed.ts";
 import { liveOnFullDisk } from "./full-disk-lives.ts";
 
-const LIVES = isProof() ? 300 : 12;
-
 test("S-04: on a full disk every request is answered, and a refused one has changed nothing", async () => {
   const first = seedFrom("LARDER_FULL_DISK_SEED");
-  for (let seed = first; seed < first + LIVES; seed += 1)
-    assert.equal(await liveOnFullDisk(seed), undefined, `LARDER_FULL_DISK_SEED=${seed}`);
+  const isSpent = spending(allowanceOf("full-disk-lives"));
+  for (let lives = 0; !isSpent(lives); lives += 1)
+    assert.equal(await liveOnFullDisk(first + lives), undefined, `LARDER_FULL_DISK_SEED=${first + lives}`);
 });
