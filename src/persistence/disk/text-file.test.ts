@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { execFileSync } from "node:child_process";
+import { execFileSync, spawn } from "node:child_process";
 import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -54,7 +54,14 @@ test("a file that is too large is refused, and what has no end too", () => {
   );
 });
 
-test("a directory, a pipe without a writer and a loop of links are not read as files", async () => {
+test("a pipe is read as a text until its writer closes it", () => {
+  const path = join(directory, "secret");
+  execFileSync("mkfifo", [path]);
+  spawn("/bin/sh", ["-c", 'printf "password" >"$0"', path]);
+  assert.equal(readTextFile(path), "password");
+});
+
+test("a directory, a pipe and a loop of links are not files of a data directory, and only the pipe can be read", async () => {
   mkdirSync(join(directory, "folder"));
   execFileSync("mkfifo", [join(directory, "pipe")]);
   symlinkSync("loop", join(directory, "loop"));
@@ -71,11 +78,14 @@ test("a directory, a pipe without a writer and a loop of links are not read as f
     );
     for (const how of ["read", "update"] as const)
       await assert.rejects(fileDisk.open(path, how), { name: "NotAFile", message: `${path} is ${what}, ${rest}` });
-    if (name !== "loop")
-      assert.equal(
-        messageOf(() => readTextFile(path)),
-        `/${name} is ${what}, not a file`,
-      );
   }
+  assert.equal(
+    messageOf(() => readTextFile(join(directory, "folder"))),
+    "/folder is a directory, not a file",
+  );
+  assert.match(
+    messageOf(() => readTextFile(join(directory, "loop"))),
+    /^ELOOP/,
+  );
   assertFileIfThere(join(directory, "none"));
 });

@@ -3,10 +3,11 @@
  *
  * (1) A text is UTF-8, or refused with the byte where it is not: a replaced
  *     character would be another password, and nobody would see it.
- * (2) A file has a bound, and a pipe is read only if it has a writer, as
- *     `<(…)` of a shell has: a start ends.
+ * (2) A file has a bound, and no device has the name of one. A pipe is read until its
+ *     writer closes it: some password managers offer secrets that way, and so
+ *     does `<(…)` of a shell.
  */
-import { closeSync, constants, fstatSync, openSync, readSync } from "node:fs";
+import { closeSync, openSync, readSync, statSync } from "node:fs";
 import { otherKind } from "./file-kind.ts";
 
 /** A file that cannot be read as a text: a sentence about its path, to which the remedy is added. */
@@ -22,9 +23,8 @@ export class NoText extends Error {
 const TEXT_BYTES_MAX = 64 * 1024 * 1024;
 const MB = 1024 * 1024;
 const PIECE_BYTES = 64 * 1024;
-/** Files of the process itself, such as /dev/stdin and /dev/fd/63: their pipes are open. */
-const OPEN_ALREADY = /^\/(dev|proc)\//;
-const { O_RDONLY, O_NONBLOCK = 0 } = constants;
+/** Files of the process itself, such as /dev/stdin, may be a terminal. */
+const OF_PROCESS = /^\/(dev|proc)\//;
 
 /** The whole text of a file. Throws `NoText`, or the system's error. */
 export function readTextFile(path: string): string {
@@ -38,12 +38,12 @@ export function readTextFile(path: string): string {
 
 /** The bytes of a file of at most `bytesMax`. Throws `NoText`, or the system's error. */
 export function readFileBytes(path: string, bytesMax = TEXT_BYTES_MAX): Buffer {
-  const isOpen = OPEN_ALREADY.test(path);
+  const what = otherKind(statSync(path));
   // keeps (2)
-  const descriptor = openSync(path, isOpen ? O_RDONLY : O_RDONLY | O_NONBLOCK);
+  if (what === "a directory" || (what !== undefined && what !== "a pipe" && !OF_PROCESS.test(path)))
+    throw new NoText(path, `is ${what}, not a file`);
+  const descriptor = openSync(path, "r");
   try {
-    const what = otherKind(fstatSync(descriptor));
-    if (what === "a directory" || (what !== undefined && !isOpen)) throw new NoText(path, `is ${what}, not a file`);
     const bytes = readUpTo(descriptor, bytesMax);
     if (bytes === undefined) throw new NoText(path, `has more than ${bytesMax / MB} MB`);
     return bytes;
