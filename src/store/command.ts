@@ -188,6 +188,11 @@ export class Call {
     return later;
   }
 
+  /** All words as received, for commands that read many: `arg` costs a call for each. */
+  get words(): readonly Bytes[] {
+    return this.#words;
+  }
+
   /** Words including the name: `argCount` of `GET k` is 2. */
   get argCount(): number {
     return this.#words.length;

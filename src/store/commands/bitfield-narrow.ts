@@ -5,12 +5,14 @@
  * bytes, the usual ones, are computed with shifts, again several times as fast.
  */
 import type { Bytes } from "../../kernel/bytes.ts";
+import { LargeString } from "../structures/large-string.ts";
 import { byteAt, type StringValue } from "../values/string.ts";
 
 const NARROW_BITS_MAX = 32;
 const OPERAND_END = 2 ** 52;
 /** The bits of so many bytes can be shifted. */
 const SHIFTED_BYTES_MAX = 3;
+const MACHINE_BITS = 32;
 
 export interface FieldType {
   readonly isSigned: boolean;
@@ -35,15 +37,16 @@ export function isNarrow({ bits, isSigned }: FieldType, operand: number, isSet: 
 
 export function readNarrow(value: StringValue | undefined, type: FieldType, offset: number): number {
   const { bits } = type;
-  const firstByte = Math.floor(offset / 8);
   const byteCount = byteCountOf(offset, bits);
-  const shift = byteCount * 8 - (offset % 8) - bits;
-  const whole = bytesAround(value, firstByte, byteCount);
-  const field =
-    byteCount <= SHIFTED_BYTES_MAX
-      ? (whole >> shift) & ((1 << bits) - 1)
-      : Math.floor(whole / powerOf2(shift)) % powerOf2(bits);
-  return field > type.most ? field - powerOf2(bits) : field;
+  const shift = byteCount * 8 - (offset & 7) - bits;
+  const whole = bytesAround(value, firstByteOf(offset), byteCount);
+  if (byteCount > SHIFTED_BYTES_MAX) {
+    const field = Math.floor(whole / powerOf2(shift)) % powerOf2(bits);
+    return field > type.most ? field - powerOf2(bits) : field;
+  }
+  // Its highest bit becomes that of a machine integer, which shifts with or without a sign.
+  const highest = (whole >> shift) << (MACHINE_BITS - bits);
+  return type.isSigned ? highest >> (MACHINE_BITS - bits) : highest >>> (MACHINE_BITS - bits);
 }
 
 /** A sum beyond the values of the field, wrapped to it. */
@@ -53,16 +56,16 @@ export function wrapNarrow({ bits, most }: FieldType, sum: number): number {
   return rest > most ? rest - size : rest;
 }
 
-/** The bytes that contain the field, with a new value in it. */
+/** The bytes that contain the field at a place, with a new value in it. */
 export function writtenNarrow(
   value: StringValue | undefined,
-  { type, offset, field }: { type: FieldType; offset: number; field: number },
+  { type, offset }: { readonly type: FieldType; readonly offset: number },
+  field: number,
 ): Bytes {
   const { bits } = type;
-  const firstByte = Math.floor(offset / 8);
   const byteCount = byteCountOf(offset, bits);
-  const shift = byteCount * 8 - (offset % 8) - bits;
-  const whole = bytesAround(value, firstByte, byteCount);
+  const shift = byteCount * 8 - (offset & 7) - bits;
+  const whole = bytesAround(value, firstByteOf(offset), byteCount);
   if (byteCount <= SHIFTED_BYTES_MAX) {
     const mask = ((1 << bits) - 1) << shift;
     return bytesOfShort((whole & ~mask) | ((field << shift) & mask), byteCount);
@@ -85,12 +88,20 @@ function bytesOfShort(whole: number, byteCount: number): Bytes {
   return String.fromCharCode(whole >> 16, (whole >> 8) & 0xff, whole & 0xff);
 }
 
+// Offsets in bits are below 2^32, so they can be shifted without a sign, which takes a fraction of a division.
+
+/** The first byte that contains the field. */
+export function firstByteOf(offset: number): number {
+  return offset >>> 3;
+}
+
 /** The number of bytes that contain the field. */
-function byteCountOf(offset: number, bits: number): number {
-  return ((offset % 8) + bits + 7) >> 3;
+export function byteCountOf(offset: number, bits: number): number {
+  return ((offset & 7) + bits + 7) >> 3;
 }
 
 function bytesAround(value: StringValue | undefined, firstByte: number, byteCount: number): number {
+  if (value instanceof LargeString) return value.numberAt(firstByte, byteCount);
   let whole = 0;
   for (let i = 0; i < byteCount; i += 1) whole = whole * 256 + byteAt(value, firstByte + i);
   return whole;

@@ -8,14 +8,24 @@
 import { type Bytes, upperCase } from "../../kernel/bytes.ts";
 import type { Call } from "../command.ts";
 import type { KeyUse, OperandCounts } from "../command-facts.ts";
-import { bitfieldOnlyGets, bitfieldOverflowInvalid, bitfieldTypeInvalid, syntaxError } from "../errors.ts";
+import { bitfieldOnlyGets, bitfieldOverflowInvalid, bitfieldTypeInvalid, notInteger, syntaxError } from "../errors.ts";
 import type { Keyspace } from "../keyspace.ts";
 import { setStringRange } from "../mutations/string.ts";
 import { events } from "../observe/keyspace-events.ts";
 import { nil, type Reply } from "../reply/reply.ts";
+import { parseInteger } from "../structures/numbers/number-text.ts";
 import { byteAt, type StringValue } from "../values/string.ts";
 import { isFarOffset, readBitOffset } from "./bit-offset.ts";
-import { type FieldType, fieldType, isNarrow, readNarrow, wrapNarrow, writtenNarrow } from "./bitfield-narrow.ts";
+import {
+  byteCountOf,
+  type FieldType,
+  fieldType,
+  firstByteOf,
+  isNarrow,
+  readNarrow,
+  wrapNarrow,
+  writtenNarrow,
+} from "./bitfield-narrow.ts";
 import { read, readAndUpdated } from "./command-keys.ts";
 
 type Overflow = "WRAP" | "SAT" | "FAIL";
@@ -30,9 +40,9 @@ interface Step {
 }
 
 export function bitfield(call: Call): Reply {
-  const steps = readSteps(call);
-  const { keyspace, arg } = call;
-  const key = arg(1);
+  const { keyspace, words } = call;
+  const steps = readSteps(words);
+  const key = words[1] as Bytes;
   // Refuses other types.
   const string = keyspace.readString(key);
   // As Redis: this command looks the key up for writing, unless it only reads.
@@ -71,7 +81,7 @@ function overwrite(target: Target, offset: number, bytes: Bytes): void {
 function writtenLength(steps: readonly Step[]): number {
   let length = 0;
   for (const { kind, offset, type } of steps)
-    if (kind !== "get") length = Math.max(length, Math.floor((offset + type.bits + 7) / 8));
+    if (kind !== "get") length = Math.max(length, firstByteOf(offset) + byteCountOf(offset, type.bits));
   return length;
 }
 
@@ -98,32 +108,33 @@ export function hasFarField(words: readonly Bytes[]): boolean {
 }
 
 export function bitfieldReadOnly(call: Call): Reply {
-  const steps = readSteps(call);
+  const steps = readSteps(call.words);
   if (steps.some((step) => step.kind !== "get")) throw bitfieldOnlyGets;
   const { keyspace, arg } = call;
   const value = keyspace.readString(arg(1));
   return steps.map(({ type, offset }) => readAny(value, type, offset));
 }
 
-function readSteps(call: Call): Step[] {
-  const { word, arg, argCount } = call;
+function readSteps(words: readonly Bytes[]): Step[] {
+  const { length } = words;
   let steps: Step[] = [];
   let overflow: Overflow = "WRAP";
-  for (let i = 2; i < argCount; ) {
-    const left = argCount - i - 1;
-    const name = word(i);
+  for (let i = 2; i < length; ) {
+    const left = length - i - 1;
+    const name = nameOf(words[i] as Bytes);
     if (name === "OVERFLOW" && left >= 1) {
-      overflow = readOverflow(word(i + 1));
+      overflow = readOverflow(upperCase(words[i + 1] as Bytes));
       i += 2;
     } else if (name === "GET" && left >= 2) {
-      const type = readType(arg(i + 1));
-      const offset = readBitOffset(arg(i + 2), type.bits);
+      const type = readType(words[i + 1] as Bytes);
+      const offset = readBitOffset(words[i + 2] as Bytes, type.bits);
       steps = withStep(steps, { kind: "get", type, offset, operand: 0, overflow });
       i += 3;
     } else if ((name === "SET" || name === "INCRBY") && left >= 3) {
-      const type = readType(arg(i + 1));
-      const offset = readBitOffset(arg(i + 2), type.bits);
-      const operand = call.integer(i + 3);
+      const type = readType(words[i + 1] as Bytes);
+      const offset = readBitOffset(words[i + 2] as Bytes, type.bits);
+      const operand = parseInteger(words[i + 3] as Bytes);
+      if (operand === undefined) throw notInteger;
       steps = withStep(steps, { kind: name === "SET" ? "set" : "add", type, offset, operand, overflow });
       i += 4;
     } else {
@@ -131,6 +142,13 @@ function readSteps(call: Call): Step[] {
     }
   }
   return steps;
+}
+
+/** The name of a step in upper case, in which it mostly is: then no letter is looked at alone. */
+function nameOf(word: Bytes): string {
+  if (word === "INCRBY") return "INCRBY";
+  if (word === "GET") return "GET";
+  return word === "SET" ? "SET" : upperCase(word);
 }
 
 /** Adds a step. A literal has room for the one that most commands have, an array that grows begins with room for 17. */
@@ -188,7 +206,8 @@ function runStep(target: Target, step: Step): Reply {
     : runWideStep(target, step, BigInt(operand));
 }
 
-function runNarrowStep(target: Target, { kind, type, offset, overflow }: Step, operand: number): Reply {
+function runNarrowStep(target: Target, step: Step, operand: number): Reply {
+  const { kind, type, offset, overflow } = step;
   const { string } = target;
   const old = readNarrow(string, type, offset);
   const sum = kind === "set" ? operand : old + operand;
@@ -199,7 +218,7 @@ function runNarrowStep(target: Target, { kind, type, offset, overflow }: Step, o
     else field = sum < type.least ? type.least : type.most;
   }
   if (field !== old || target.isGrown) target.isChanged = true;
-  if (field !== old) overwrite(target, Math.floor(offset / 8), writtenNarrow(string, { type, offset, field }));
+  if (field !== old) overwrite(target, firstByteOf(offset), writtenNarrow(string, step, field));
   return kind === "set" ? old : field;
 }
 

@@ -100,6 +100,16 @@ export class LargeString {
     return this.#buffer[index] as number;
   }
 
+  /** The number of a few bytes from an index on, the first byte highest. Bytes after the content are zero. */
+  numberAt(start: number, byteCount: number): number {
+    const buffer = this.#buffer;
+    const length = this.#length;
+    let number = 0;
+    for (let at = start; at < start + byteCount; at += 1)
+      number = number * 256 + (at < length ? (buffer[at] as number) : 0);
+    return number;
+  }
+
   /** Appends bytes. Returns the new length. */
   append(bytes: Bytes): number {
     this.#digest = undefined;

@@ -9,6 +9,13 @@
  * sees one object for the whole run. Open, it takes a pointer and a separate
  * string, some 30 bytes more. A block with an element above 255 bytes stays
  * open: there the difference is small.
+ *
+ * An open block that grows to the left keeps free places before its first element,
+ * so a push there moves nothing.
+ *
+ * (1) There are at most twice as many free places as elements, and new ones are as
+ *     many as the elements: so between two moves of all elements there are a third
+ *     as many pushes or pops.
  */
 import type { Bytes } from "../../kernel/bytes.ts";
 
@@ -29,8 +36,13 @@ const PART_LENGTH_MIN = 13;
 /** Up to this length a loop over char codes is faster than a call into native code, as in `kernel/frame.ts`. */
 const LOOP_LENGTH_MAX = 10;
 
+/** Free places are copied from here: an array without holes, which is faster to read. */
+const freePlaces: readonly Bytes[] = Array.from({ length: BLOCK_ELEMENTS_MAX }, () => "");
+
 export class ListBlock {
+  /** From `#start` on; the places before are free. */
   #items: Bytes[] | undefined;
+  #start = 0;
   #packed: Bytes = "";
   /** The number of elements. */
   count: number;
@@ -51,7 +63,7 @@ export class ListBlock {
   /** The element at an index that exists. From a packed block it may be a slice of a longer string: do not store it. */
   at(index: number): Bytes {
     const items = this.#items;
-    if (items !== undefined) return items[index] as Bytes;
+    if (items !== undefined) return items[this.#start + index] as Bytes;
     const packed = this.#packed;
     const offset = this.#offsetOf(index);
     const start = startAt(packed, offset);
@@ -61,7 +73,8 @@ export class ListBlock {
   /** The elements from one index up to, not including, another, for immediate use only; see `at`. */
   range(from: number, to: number): readonly Bytes[] {
     const items = this.#items;
-    if (items !== undefined) return from === 0 && to === this.count ? items : items.slice(from, to);
+    const first = this.#start;
+    if (items !== undefined) return to - from === items.length ? items : items.slice(first + from, first + to);
     const packed = this.#packed;
     const elements: Bytes[] = [];
     let offset = this.#offsetOf(from);
@@ -101,7 +114,8 @@ export class ListBlock {
     const items = this.#items;
     if (items === undefined || this.contentBytes > PACKED_CONTENT_BYTES_MAX) return 0;
     let end = 0;
-    for (const item of items) {
+    for (let index = this.#start; index < items.length; index += 1) {
+      const item = items[index] as Bytes;
       const length = item.length;
       if (length < LONG) {
         scratch[end++] = length;
@@ -116,37 +130,45 @@ export class ListBlock {
     }
     this.#packed = scratch.latin1Slice(0, end);
     this.#items = undefined;
+    this.#start = 0;
     return this.count;
   }
 
   // The following functions change the block, which must be open.
 
   set(index: number, element: Bytes): void {
-    const items = this.#open;
-    this.contentBytes += element.length - (items[index] as Bytes).length;
-    items[index] = element;
+    const items = this.#items as Bytes[];
+    const place = this.#start + index;
+    this.contentBytes += element.length - (items[place] as Bytes).length;
+    items[place] = element;
   }
 
   insert(index: number, element: Bytes): void {
-    const items = this.#open;
+    const items = this.#items as Bytes[];
     // An array literal of one element has capacity for one; an empty array that grows has capacity for 17.
-    if (this.count === 0) this.#items = [element];
+    if (this.count === 0) this.#setItems([element]);
     else if (index === this.count) items.push(element);
-    else if (index === 0) items.unshift(element);
-    else items.splice(index, 0, element);
+    else if (index === 0) this.#insertFirst(element);
+    else this.#open.splice(index, 0, element);
     this.count += 1;
     this.contentBytes += element.length;
   }
 
   /** Removes one element. */
   take(index: number): Bytes {
-    const items = this.#open;
+    const items = this.#items as Bytes[];
     let element: Bytes;
     if (index === this.count - 1) element = items.pop() as Bytes;
-    else if (index === 0) element = items.shift() as Bytes;
-    else element = items.splice(index, 1)[0] as Bytes;
+    else if (index > 0) element = this.#open.splice(index, 1)[0] as Bytes;
+    else if (this.#start === 0) element = items.shift() as Bytes;
+    else {
+      element = items[this.#start] as Bytes;
+      items[this.#start] = "";
+      this.#start += 1;
+    }
     this.count -= 1;
     this.contentBytes -= element.length;
+    if (this.#start > 2 * this.count) this.#dropFreePlaces(); // keeps (1)
     return element;
   }
 
@@ -196,19 +218,41 @@ export class ListBlock {
   /** A copy in the same form; a packed one shares its string, an open one does not share its array. */
   copy(): ListBlock {
     const copy = new ListBlock([]);
-    copy.#items = this.#items?.slice();
+    copy.#items = this.#items?.slice(this.#start);
     copy.#packed = this.#packed;
     copy.count = this.count;
     copy.contentBytes = this.contentBytes;
     return copy;
   }
 
+  /** The elements, for changes at any place. */
   get #open(): Bytes[] {
+    if (this.#start > 0) this.#dropFreePlaces();
     return this.#items as Bytes[];
   }
 
-  #replace(items: Bytes[]): void {
+  #setItems(items: Bytes[]): void {
     this.#items = items;
+    this.#start = 0;
+  }
+
+  #insertFirst(element: Bytes): void {
+    if (this.#start === 0) {
+      // keeps (1)
+      const start = Math.min(this.count, BLOCK_ELEMENTS_MAX - this.count);
+      this.#items = freePlaces.slice(0, start).concat(this.#items as Bytes[]);
+      this.#start = start;
+    }
+    this.#start -= 1;
+    (this.#items as Bytes[])[this.#start] = element;
+  }
+
+  #dropFreePlaces(): void {
+    this.#setItems((this.#items as Bytes[]).slice(this.#start));
+  }
+
+  #replace(items: Bytes[]): void {
+    this.#setItems(items);
     this.#packed = "";
     this.count = items.length;
     this.contentBytes = 0;
