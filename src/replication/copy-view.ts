@@ -86,11 +86,15 @@ export function readBegin(store: ObjectStore, generation: number): Promise<Begin
  * with `DamagedCopy`, or as the store does.
  */
 export async function readGenerationAt(store: ObjectStore, atMs: number | undefined): Promise<GenerationView> {
-  const found = await findGenerationAt(store, await readGenerations(store), atMs);
+  const generations = await readGenerations(store);
+  const found = await findGenerationAt(store, generations, atMs);
   if (found !== undefined) return found;
-  throw new UnusableCopy(
-    atMs === undefined ? "no server has copied a whole data directory to it" : "it begins after that moment",
-  );
+  for (const generation of generations) {
+    const begin = await readBegin(store, generation);
+    if (begin === undefined) continue;
+    throw new UnusableCopy(`it begins at ${new Date(begin.timeMs).toISOString()}, after that moment`);
+  }
+  throw new UnusableCopy("no server has copied a whole data directory to it");
 }
 
 export async function findGenerationAt(

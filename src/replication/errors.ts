@@ -7,7 +7,7 @@ export class DamagedCopy extends Error {
 
   constructor(object: string, what: string) {
     super(
-      `The object ${object} of the copy is damaged: ${what}. Restore to an earlier moment with --at, or from a backup`,
+      `The object ${object} of the copy is damaged: ${what}. larder verify prints the moments that can be restored with --at`,
     );
     this.object = object;
   }

@@ -102,7 +102,7 @@ test("a changed, a shortened and a missing object are named, and nothing gets it
   const { damaged } = await verifyCopy(store.client());
   assert.deepEqual(damaged, [
     `The object ${part} of the copy is damaged: its bytes are not those that were copied. ` +
-      "Restore to an earlier moment with --at, or from a backup",
+      "larder verify prints the moments that can be restored with --at",
   ]);
 
   store.objects.set(part, bytes.subarray(0, 10));
