@@ -54,7 +54,7 @@ for (const [filter, page, ids, cursor] of pages) {
   });
 }
 
-test("finds runs by host and path, and passes over a URL that is none", () => {
+test("finds runs by host and path, and passes over a text that is not a URL", () => {
   const urls = ["https://a.test/x?y=1", "https://a.test:81/x", "https://b.test/z", "no url"];
   const user = userOf(urls.map((url, index) => ({ id: "abcd"[index] ?? "", url })));
   for (const [filter, ids] of [
