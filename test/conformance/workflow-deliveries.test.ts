@@ -152,7 +152,7 @@ test("W.limits: runs above the limit of waiters for one event are 412", async ()
   assert.deepEqual(statuses, [200, 412]);
 });
 
-// A client takes a 400 for the end of its run: it stops, and a running run would wait for ever.
+// A client takes a 400 for the end of its run: it stops, and a running run would never go on.
 test("W.append, W.invoke.refused: what a running run progresses by is refused with 412, also when it is too large", async () => {
   await using server = await startMessagingServer({ bodyBytesMax: 1_000 });
   server.destination = () => answered(200, SDK);
