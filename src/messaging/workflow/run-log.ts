@@ -9,6 +9,7 @@
 import type { LogEntry, LoggedMessage } from "../api.ts";
 import type { EnvelopeFields, WaitFields } from "../options/envelope.ts";
 import { headerBytes, headerLists } from "../options/header-lists.ts";
+import { RETRIES_DEFAULT } from "../options/headers.ts";
 import { joinedRedaction, redactedHeaders, redactedText } from "../options/redaction.ts";
 import { type Run, runState } from "../state/run.ts";
 import { type MessageState, messageState } from "../state/states.ts";
@@ -230,12 +231,13 @@ class Grouping {
   #waiting(): void {
     for (const wait of [...this.#run.waiters, ...this.#run.leftWaits]) {
       const { step, eventId, createdAtMs } = wait;
-      this.#began(step, { createdAt: createdAtMs, waitEventId: eventId, ...waitOf(wait) });
+      this.#began(step, { createdAt: createdAtMs, waitEventId: eventId, ...waitOf(wait), waitTimeout: false });
     }
     for (const child of this.#run.children) {
       const { id, record, state: childState } = child;
       const facts = {
         createdAt: record.createdAtMs,
+        messageId: child.firstMessageId,
         invokedWorkflowRunId: id,
         invokedWorkflowUrl: record.url,
         invokedWorkflowCreatedAt: record.createdAtMs,
@@ -264,15 +266,30 @@ class Grouping {
       const { targetStep: _none, ...shown } = step;
       const group: StepGroup = {
         type: "sequential",
-        steps: [{ ...shownStep(shown), callType: "step", state: ended ?? this.#pendingState(), ...facts }],
+        steps: [
+          {
+            ...shownStep(shown),
+            callType: "step",
+            ...this.#ofConfig(),
+            state: ended ?? this.#pendingState(),
+            ...facts,
+          },
+        ],
       };
       if (typeof id === "number") this.#placeOf.set(id, { group, index: 0 });
       this.#groups.push(group);
       return;
     }
     const known = place.group.steps[place.index];
-    const { createdAt: _known, ...more } = facts;
+    const { createdAt: _known, messageId: _planned, ...more } = facts;
     place.group.steps[place.index] = { ...known, ...more, ...(ended === undefined ? {} : { state: ended }) };
+  }
+
+  /** What the message of a result that is not there yet will have of the run. */
+  #ofConfig(): object {
+    const { headers, retriesMax = RETRIES_DEFAULT, retryDelay, redact = {} } = this.#run.record.config;
+    const shown = headerLists(redactedHeaders(redact, headers));
+    return { headers: shown, retries: retriesMax, ...(retryDelay === undefined ? {} : { retryDelay }) };
   }
 
   /** Deliveries to the endpoint without a result. */
