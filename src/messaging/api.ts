@@ -243,6 +243,9 @@ export interface RunsFilter {
   readonly urls?: readonly string[];
   /** The URL begins with one of these. */
   readonly urlPrefixes?: readonly string[];
+  /** Of the URL, with its port unless that is the default. */
+  readonly hosts?: readonly string[];
+  readonly paths?: readonly string[];
   /** Start time; inclusive, in ms. */
   readonly fromMs?: number;
   readonly toMs?: number;

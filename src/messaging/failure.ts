@@ -15,10 +15,13 @@ export type MessagingFailureKind =
 export class MessagingFailure {
   readonly kind: MessagingFailureKind;
   readonly text: string;
+  /** The refused one of several requests, from 0. */
+  readonly index: number | undefined;
 
-  constructor(kind: MessagingFailureKind, text: string) {
+  constructor(kind: MessagingFailureKind, text: string, index?: number) {
     this.kind = kind;
     this.text = text;
+    this.index = index;
   }
 }
 

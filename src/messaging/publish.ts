@@ -6,7 +6,7 @@
  */
 import { createHash } from "node:crypto";
 import type { Random } from "../kernel/random.ts";
-import { badRequest, DailyLimitExceeded, quotaExceeded } from "./failure.ts";
+import { badRequest, DailyLimitExceeded, MessagingFailure, quotaExceeded } from "./failure.ts";
 import type { MessagingLimits } from "./limits.ts";
 import type { EnvelopeFields, EnvelopeSource } from "./options/envelope.ts";
 import {
@@ -87,8 +87,8 @@ export function planPublish(
   const runs = new RunCounts();
   let count = 0;
   let duplicateCount = 0;
-  for (const request of requests) {
-    const one = planRequest(context, request, { seen, scheduleId, runs });
+  for (const [index, request] of requests.entries()) {
+    const one = planNumbered(context, request, { seen, scheduleId, runs, index });
     if (one.run !== undefined) {
       if (one.run.kind === "duplicate") duplicateCount += 1;
       else count += 1;
@@ -183,10 +183,27 @@ function carryOut(unit: UnitOfWork, context: PublishContext, plan: PublishPlan):
   });
 }
 
+interface Batch {
+  readonly seen: Map<string, Draft>;
+  readonly scheduleId: string | undefined;
+  readonly runs: RunCounts;
+  /** Of the request. */
+  readonly index: number;
+}
+
+/** A refusal says which request it is about. */
+function planNumbered(context: PublishContext, request: PublishRequest, batch: Batch): PlannedRequest {
+  try {
+    return planRequest(context, request, batch);
+  } catch (thrown) {
+    throw thrown instanceof MessagingFailure ? new MessagingFailure(thrown.kind, thrown.text, batch.index) : thrown;
+  }
+}
+
 function planRequest(
   context: PublishContext,
   request: PublishRequest,
-  { seen, scheduleId, runs }: { seen: Map<string, Draft>; scheduleId: string | undefined; runs: RunCounts },
+  { seen, scheduleId, runs }: Batch,
 ): PlannedRequest {
   const { user, nowMs, limits } = context;
   const { destination, body, options } = request;

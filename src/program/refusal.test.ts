@@ -55,6 +55,9 @@ const commandFaults: readonly (readonly [code: string, path: string, sentence: s
   ["ENOTDIR", "/data/format", "The data directory /data is not a directory: choose another with --data-dir"],
   ["EACCES", "/database/x", undefined],
   ["ENOENT", "/data/format", undefined],
+  ["ENOTDIR", "/a/b", "/a/b cannot be used, because a part of this path is not a directory: name another one"],
+  ["ENAMETOOLONG", "/a", "/a cannot be used, because the name is too long: name another one"],
+  ["ELOOP", "/a", "/a cannot be used, because its symbolic links go round in a circle: name another one"],
 ];
 
 for (const [code, path, sentence] of commandFaults) {

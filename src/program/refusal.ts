@@ -106,6 +106,13 @@ function placeOf(fault: unknown, directory: string): string {
 /** Failures of a command that the operator can end. Others would be our bugs. */
 const commandFaults: ReadonlySet<string> = new Set(["EACCES", "EPERM", "ENOTDIR", "EIO", "damaged lock"]);
 
+/** Faults of a path that a person named, wherever it leads. */
+const pathFaults: ReadonlyMap<string, string> = new Map([
+  ["ENOTDIR", "a part of this path is not a directory"],
+  ["ENAMETOOLONG", "the name is too long"],
+  ["ELOOP", "its symbolic links go round in a circle"],
+]);
+
 /** Whether a write found no space. Its error names no file. */
 export function isFullDisk(fault: unknown): boolean {
   const code = lockFaultOf(fault) ?? codeOf(fault);
@@ -113,8 +120,8 @@ export function isFullDisk(fault: unknown): boolean {
 }
 
 /**
- * An error of a command about the data directory, its lock or a file in it as a refusal for the operator; any other error
- * itself. The usual reason is another user than that of the server.
+ * An error of a command about the data directory, its lock or a file in it, or about a path that cannot exist, as a
+ * refusal for the operator; any other error itself. The usual reason is another user than that of the server.
  */
 export function commandRefusal(fault: unknown, directory: string, place: string): unknown {
   const path = pathOf(fault);
@@ -125,7 +132,11 @@ export function commandRefusal(fault: unknown, directory: string, place: string)
     });
   const isInside = path === directory || path?.startsWith(`${directory}/`) === true;
   const code = lockFault ?? (isInside ? codeOf(fault) : undefined);
-  if (code === undefined || !commandFaults.has(code)) return fault;
+  if (code === undefined || !commandFaults.has(code)) {
+    const reason = path === undefined ? undefined : pathFaults.get(codeOf(fault) ?? "");
+    if (reason === undefined) return fault;
+    return new StartRefusal(`${path} cannot be used, because ${reason}: name another one`, 1, { cause: fault });
+  }
   if (code !== "EACCES" && code !== "EPERM") return directoryRefusal(fault, directory, place);
   return new StartRefusal(
     `No permission to use ${placeOf(fault, directory)}: run this as its owner, or choose another with ${place}`,

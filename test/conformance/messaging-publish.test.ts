@@ -254,12 +254,24 @@ test("C.enqueue, C.queue-order: messages of a queue are delivered one after the 
 test("batch: all or nothing", async () => {
   await using server = await startMessagingServer();
   const good = { destination: "https://a.test", body: "b" };
+  const runHeaders = { ...good, headers: { "upstash-workflow-runid": "wfr_9" } };
   const refused = await server.send("POST /v2/batch", {
     body: [good, { ...good, headers: { "upstash-retries": "1000000" } }],
   });
   assert.equal(refused.status, 412);
-  const unknown = await server.send("POST /v2/batch", { body: [good, { destination: "no-group" }] });
-  assert.equal(unknown.status, 400);
+  for (const [path, refusedOne, error] of [
+    [
+      "batch",
+      { destination: "no-group" },
+      /^Message 1 of the batch: Invalid destination: there is no URL group no-group/,
+    ],
+    ["batch", runHeaders, /^Message 1 of the batch: Invalid value for workflowRunId: the workflow run wfr_9 does not/],
+    ["batch/trigger", { destination: "no-group" }, /^Message 1 of the batch: Invalid destination: no-group/],
+  ] as const) {
+    const unknown = await server.send(`POST /v2/${path}`, { body: [good, refusedOne] });
+    assert.equal(unknown.status, 400);
+    assert.match((unknown.json as { error: string }).error, error);
+  }
   await server.advance(0);
   assert.equal(server.calls.length, 0);
 
@@ -277,7 +289,7 @@ test("C15, C.limits.body: a body above the limit is refused with the limit", asy
     body: [{ destination: "https://a.test", body: "x".repeat(1_001) }],
   });
   assert.equal(reply.status, 400);
-  assert.deepEqual(reply.json, { error: "The body has 1001 bytes; the limit is 1000" });
+  assert.deepEqual(reply.json, { error: "Message 0 of the batch: The body has 1001 bytes; the limit is 1000" });
 });
 
 // C15.hops, C.delivery.hops

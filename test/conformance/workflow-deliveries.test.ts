@@ -151,3 +151,47 @@ test("W.limits: runs above the limit of waiters for one event are 412", async ()
   }
   assert.deepEqual(statuses, [200, 412]);
 });
+
+// A client takes a 400 for the end of its run: it stops, and a running run would never go on.
+test("W.append, W.invoke.refused: what a running run progresses by is refused with 412, also when it is too large", async () => {
+  await using server = await startMessagingServer({ bodyBytesMax: 1_000 });
+  server.destination = () => answered(200, SDK);
+  await server.send(`POST /v2/publish/${ENDPOINT}`, { headers: begin });
+  await server.send(`POST /v2/publish/${ENDPOINT}`, { headers: begin.with(1, "wfr_taken") });
+  const large = "x".repeat(1_001);
+  const invoke = { workflowRunId: "wfr_1", workflowUrl: ENDPOINT, step: { stepId: 1 } };
+  const child = (id: string): string[] => [...begin.with(1, id), "Upstash-Workflow-Invoke", "true"];
+  const invoking = (id: string, ...others: string[]) => ({
+    headers: [...child(id), ...others],
+    body: JSON.stringify(invoke),
+  });
+  const inBatch = {
+    body: [{ destination: ENDPOINT, headers: Object.fromEntries(pairs(child("a b"))), body: JSON.stringify(invoke) }],
+  };
+  const publish = `POST /v2/publish/${ENDPOINT}`;
+  const part = ["Upstash-Workflow-RunId", "wfr_1"];
+  const finish = "DELETE /v2/workflows/runs/wfr_1?cancel=false";
+  for (const [line, options, status] of [
+    [publish, { body: large }, 400],
+    [publish, { headers: part, body: large }, 412],
+    [publish, { headers: child("wfr_2"), body: JSON.stringify({ ...invoke, body: large }) }, 412],
+    [publish, invoking("a b"), 412],
+    [publish, invoking("wfr_2", "Upstash-Retry-Delay", "boom("), 412],
+    [publish, invoking("wfr_taken"), 412],
+    [publish, invoking("wfr_2"), 200],
+    [publish, invoking("wfr_2"), 202],
+    ["POST /v2/batch", inBatch, 412],
+    ["POST /v2/wait/paid", { headers: part, body: large }, 412],
+    [finish, { body: large }, 412],
+    ["DELETE /v2/workflows/runs", { body: "x".repeat(1_048_577) }, 400],
+    [finish, { body: "1" }, 200],
+    [publish, invoking("a b"), 400],
+    [publish, invoking("wfr_3"), 400],
+    [publish, invoking("wfr_taken"), 400],
+  ] as const)
+    assert.equal((await server.send(line, options)).status, status, `${line} ${JSON.stringify(options).slice(0, 300)}`);
+});
+
+function pairs(list: readonly string[]): [string, string][] {
+  return list.flatMap((name, index) => (index % 2 === 0 ? [[name, list[index + 1] ?? ""] as [string, string]] : []));
+}

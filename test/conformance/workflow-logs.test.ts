@@ -55,12 +55,15 @@ const rest = { stepId: 1, stepName: "rest", stepType: "SleepFor", sleepFor: 3_60
 const hold = { stepId: 1, stepName: "hold", stepType: "Wait", concurrent: 1 };
 const span = { waitEventId: "paid", waitTimeoutDuration: "1h", waitTimeoutDeadline: START_MS + HOUR_MS };
 
+/** What the message of its result will have, which does not exist yet. */
+const pending = { callType: "step", headers: {}, retries: 3, waitTimeout: false, createdAt: START_MS };
+
 test("W.logs.step: a pending wait has its event, its duration and its start", async () => {
   await using to = await server();
   await begin(to, "wfr_1");
   await wait(to, "wfr_1", hold, "1h");
   await to.advance(60_000);
-  const expected = { ...hold, callType: "step", state: "STEP_PROGRESS", createdAt: START_MS, ...span };
+  const expected = { ...hold, ...pending, state: "STEP_PROGRESS", ...span };
   assert.deepEqual((await steps(to, "wfr_1"))[1], expected);
 });
 
@@ -70,7 +73,7 @@ test("log of runs: a wait interrupted by a cancel or a failure is shown as cance
   await wait(to, "wfr_1", hold, "1h");
   await to.advance(60_000);
   await to.send("DELETE /v2/workflows/runs/wfr_1");
-  const expected = { ...hold, callType: "step", state: "STEP_CANCELED", createdAt: START_MS, ...span };
+  const expected = { ...hold, ...pending, state: "STEP_CANCELED", ...span };
   assert.deepEqual((await steps(to, "wfr_1"))[1], expected);
 
   const frames: Buffer[] = [];

@@ -315,6 +315,8 @@ test("larder import messaging and larder export messaging work as commands", asy
   ]);
   const digest = digestOf((await readListings(source, "the source")).setups);
   assert.equal(lines[5], `imported from ${larder.messaging.url}, digest ${digest}`);
+  assert.equal(await call("import messaging", [larder.messaging.url, tokenOf("source")]), 0);
+  assert.equal(lines[1], "queues: 0 made, 2 already exist unchanged");
   assert.equal(await call("export messaging", [path]), 0);
   assert.equal(lines.at(-1), `exported to ${path}, digest ${digest}`);
   assert.equal(digestOf(parseFile(readFileSync(path, "utf8"), path).setups), digest);

@@ -2,7 +2,8 @@
  * Refusals of steps of running workflow runs (W.append). Clients read a 400 to a
  * step as "the run has ended": they answer 200 and stop, and the run would never
  * continue. So every fault of a step of a running run is 412, like its limits: the
- * run fails, and its text has the reason.
+ * run fails, and its text has the reason. An invoke is a step of the run that its
+ * body names.
  */
 
 import { parseJson } from "../../kernel/json/document.ts";
@@ -12,6 +13,7 @@ import { unprefixedHeader } from "../names.ts";
 import type { MessagingCall, MessagingRoute } from "./route.ts";
 
 const RUN_ID = "workflow-runid";
+const INVOKE = "workflow-invoke";
 
 /** Wraps a route that takes steps of runs. */
 export function takingSteps(run: MessagingRoute["run"]): MessagingRoute["run"] {
@@ -37,25 +39,42 @@ function failureOfRun(call: MessagingCall, failure: unknown): unknown {
 
 /** The runs that a request names, even if it is invalid otherwise. */
 function runIdsOf({ head, request, ownQuery }: MessagingCall): readonly string[] {
-  const ids = [...valuesOf(head.own), ...valuesOf(ownQuery.own)];
+  const own = [...head.own, ...ownQuery.own];
+  const ids = idsOfMessage((name) => valuesOf(own, name), request.body);
   return ids.length > 0 ? ids : idsOfBatch(request.body);
 }
 
-function valuesOf(own: readonly string[]): readonly string[] {
-  return own.filter((_, index) => index % 2 === 1 && own[index - 1] === RUN_ID);
+/** The run that waits for the answer to a message: its own, or the one that invokes it. */
+function idsOfMessage(values: (name: string) => readonly string[], body: Buffer | string): readonly string[] {
+  const ids = values(RUN_ID);
+  if (values(INVOKE).length === 0) return ids;
+  const invoke = parsed(body);
+  const invoker = typeof invoke === "object" && invoke !== null && "workflowRunId" in invoke && invoke.workflowRunId;
+  return typeof invoker === "string" ? [invoker] : ids;
+}
+
+function valuesOf(own: readonly string[], name: string): readonly string[] {
+  return own.filter((_, index) => index % 2 === 1 && own[index - 1] === name);
 }
 
 function idsOfBatch(body: Buffer): readonly string[] {
-  let elements: unknown;
-  try {
-    elements = parseJson(body);
-  } catch {
-    return [];
-  }
+  const elements = parsed(body);
   if (!Array.isArray(elements)) return [];
-  return elements.flatMap((element: { headers?: unknown } | null) =>
-    Object.entries(element?.headers ?? {}).flatMap(([name, value]) =>
-      unprefixedHeader(name.trim().toLowerCase()) === RUN_ID ? [value].flat().map(String) : [],
-    ),
-  );
+  return elements.flatMap((element: { headers?: unknown; body?: unknown } | null) => {
+    const headers = Object.entries(element?.headers ?? {});
+    const values = (name: string): readonly string[] =>
+      headers.flatMap(([written, value]) =>
+        unprefixedHeader(written.trim().toLowerCase()) === name ? [value].flat().map(String) : [],
+      );
+    return idsOfMessage(values, typeof element?.body === "string" ? element.body : "");
+  });
+}
+
+/** Undefined: it is not JSON. */
+function parsed(body: Buffer | string): unknown {
+  try {
+    return parseJson(typeof body === "string" ? Buffer.from(body) : body);
+  } catch {
+    return undefined;
+  }
 }

@@ -28,7 +28,7 @@ import {
 import type { HeadMemo, HttpReply, HttpRequest, HttpService, RequestHead } from "../handler.ts";
 import { inTurn } from "../limits/in-turn.ts";
 import type { RateLimiter } from "../limits/rate-limit.ts";
-import { refusalReply } from "../respond.ts";
+import { failureReply, refusalReply } from "../respond.ts";
 import { type OwnQuery, splitQuery } from "./destination-target.ts";
 import { type MessagingHead, readMessagingHead } from "./head.ts";
 import { type FoundRoute, type MessagingAnswer, MessagingRoutes } from "./route.ts";
@@ -146,6 +146,11 @@ export class MessagingArea implements HttpService {
     } catch (thrown) {
       return this.#refusal(thrown);
     }
+  }
+
+  refusal(failure: RequestFailure, target: string): HttpReply {
+    const isStep = failure.kind === "too large" && routes.takesSteps(splitAtQuery(target).path);
+    return failureReply(isStep ? new RequestFailure("quota exceeded", failure.text) : failure);
   }
 
   /** Whose token a request has, among those of a table. */

@@ -47,10 +47,27 @@ export function readBatch(call: MessagingCall, form: BatchForm = PLAIN): readonl
       if (!isJsonObject(element)) throw badRequest("it must be an object");
       return readElement(call, element, { from, form });
     } catch (thrown) {
-      if (!(thrown instanceof MessagingFailure)) throw thrown;
-      throw new MessagingFailure(thrown.kind, `Message ${index} of the batch: ${thrown.text}`);
+      throw thrown instanceof MessagingFailure ? ofElement(thrown, index) : thrown;
     }
   });
+}
+
+/** Publishes a batch. A refusal names the element. */
+export function publishElements<Result>(publish: () => Result | Promise<Result>): Result | Promise<Result> {
+  const refuse = (thrown: unknown): never => {
+    const isOfOne = thrown instanceof MessagingFailure && thrown.index !== undefined;
+    throw isOfOne ? ofElement(thrown, thrown.index) : thrown;
+  };
+  try {
+    const done = publish();
+    return done instanceof Promise ? done.catch(refuse) : done;
+  } catch (thrown) {
+    return refuse(thrown);
+  }
+}
+
+function ofElement({ kind, text }: MessagingFailure, index: number): MessagingFailure {
+  return new MessagingFailure(kind, `Message ${index} of the batch: ${text}`);
 }
 
 function readElement(

@@ -74,6 +74,8 @@ export type MessagingRoute<Id extends string = string> = Route<
   readonly isOpen?: true;
   /** Matches only paths whose names are identifiers; later rows may match other paths. */
   readonly isForIdentifiersOnly?: true;
+  /** A run may progress by it: a body that is too large is refused as any other step (append-refusal.ts). */
+  readonly takesSteps?: true;
   /** The body is one message or a batch of messages. Other bodies have a few fields. */
   readonly body?: "message" | "batch";
 };
@@ -154,6 +156,11 @@ export class MessagingRoutes {
   /** The kind of the largest body that a request to this path may have. */
   bodyKindOf(path: string): MessagingRoute["body"] {
     return this.#rowsOf(path).find(({ route }) => route.body !== undefined)?.route.body;
+  }
+
+  /** Whether a route of this path takes steps of runs. */
+  takesSteps(path: string): boolean {
+    return this.#rowsOf(path).some((row) => row.route.takesSteps === true && match(row, path) !== undefined);
   }
 
   /** Whether a route of this path accepts a token in the query. */

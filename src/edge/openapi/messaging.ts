@@ -323,7 +323,7 @@ const descriptions: Readonly<Record<MessagingOperationId, Described>> = {
     parameters: [query("cancel", words("true", "false"), "`false`: the run has finished, and the body is its result")],
     body: bytesBody("The result of the run"),
     done: empty,
-    refusals: [404],
+    refusals: [404, 412],
     example: { request: '{"total":12}' },
   },
   cancelRuns: {

@@ -54,6 +54,18 @@ for (const [filter, page, ids, cursor] of pages) {
   });
 }
 
+test("finds runs by host and path, and passes over a text that is not a URL", () => {
+  const urls = ["https://a.test/x?y=1", "https://a.test:81/x", "https://b.test/z", "no url"];
+  const user = userOf(urls.map((url, index) => ({ id: "abcd"[index] ?? "", url })));
+  for (const [filter, ids] of [
+    [{ hosts: ["a.test"] }, "a"],
+    [{ hosts: ["a.test:81", "b.test"] }, "cb"],
+    [{ paths: ["/x"] }, "ba"],
+    [{ hosts: ["a.test"], paths: ["/z"] }, ""],
+  ] as const)
+    assert.deepEqual(idsOf(user, filter, { count: 9 }), [ids, undefined]);
+});
+
 test("rejects an invalid cursor", () => {
   for (const cursor of ["wfr_1", "", "-1", "1.5", "9999999999999999"]) {
     assert.throws(() => listRuns(userOf(five), {}, { count: 1, cursor }), {

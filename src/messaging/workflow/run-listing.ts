@@ -94,9 +94,12 @@ function placeOf(user: User, cursor: string): RunPlace {
 
 const CURSOR_SHOWN = 100;
 
+/** The URL of a run is what its client said, which need not be one: such a run has no host and no path. */
 function runsMatcher(filter: RunsFilter): (run: Run) => boolean {
   const { urlPrefixes, fromMs, toMs } = filter;
   const urls = setOf(filter.urls);
+  const hosts = setOf(filter.hosts);
+  const paths = setOf(filter.paths);
   const createdAtMs = setOf(filter.createdAtMs);
   const states = setOf(filter.states);
   const labels = setOf(filter.labels);
@@ -106,6 +109,8 @@ function runsMatcher(filter: RunsFilter): (run: Run) => boolean {
     (states?.has(state) ?? true) &&
     (urls?.has(record.url) ?? true) &&
     (urlPrefixes?.some((prefix) => record.url.startsWith(prefix)) ?? true) &&
+    (hosts?.has(URL.parse(record.url)?.host ?? "") ?? true) &&
+    (paths?.has(URL.parse(record.url)?.pathname ?? "") ?? true) &&
     (fromMs === undefined || record.createdAtMs >= fromMs) &&
     (toMs === undefined || record.createdAtMs <= toMs) &&
     (createdAtMs?.has(record.createdAtMs) ?? true) &&

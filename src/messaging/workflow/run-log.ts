@@ -13,6 +13,7 @@
 import type { LogEntry, LoggedMessage } from "../api.ts";
 import type { EnvelopeFields, WaitFields } from "../options/envelope.ts";
 import { headerBytes, headerLists } from "../options/header-lists.ts";
+import { RETRIES_DEFAULT } from "../options/headers.ts";
 import { joinedRedaction, redactedHeaders, redactedText } from "../options/redaction.ts";
 import { type Run, runState } from "../state/run.ts";
 import { type MessageState, messageState } from "../state/states.ts";
@@ -253,12 +254,13 @@ class Grouping {
   #waiting(): void {
     for (const wait of [...this.#run.waiters, ...this.#run.leftWaits]) {
       const { step, eventId, createdAtMs } = wait;
-      this.#began(step, { createdAt: createdAtMs, waitEventId: eventId, ...waitOf(wait) });
+      this.#began(step, { createdAt: createdAtMs, waitEventId: eventId, ...waitOf(wait), waitTimeout: false });
     }
     for (const child of this.#run.children) {
       const { id, record, state: childState } = child;
       const facts = {
         createdAt: record.createdAtMs,
+        messageId: child.firstMessageId,
         invokedWorkflowRunId: id,
         invokedWorkflowUrl: record.url,
         invokedWorkflowCreatedAt: record.createdAtMs,
@@ -292,13 +294,20 @@ class Grouping {
       }
       const attempts = typeof id === "number" ? this.#attemptsAt(id) : {};
       const state = ended ?? this.#pendingState();
-      group.steps.push({ ...shownStep(shown), callType: "step", state, ...facts, ...attempts });
+      group.steps.push({ ...shownStep(shown), callType: "step", ...this.#ofConfig(), state, ...facts, ...attempts });
       this.#groups.push(group);
       return;
     }
     const known = place.group.steps[place.index];
-    const { createdAt: _known, ...more } = facts;
+    const { createdAt: _known, messageId: _planned, ...more } = facts;
     place.group.steps[place.index] = { ...known, ...more, ...(ended === undefined ? {} : { state: ended }) };
+  }
+
+  /** What the message of a result that is not there yet will have of the run. */
+  #ofConfig(): object {
+    const { headers, retriesMax = RETRIES_DEFAULT, retryDelay, redact = {} } = this.#run.record.config;
+    const shown = headerLists(redactedHeaders(redact, headers));
+    return { headers: shown, retries: retriesMax, ...(retryDelay === undefined ? {} : { retryDelay }) };
   }
 
   /** Deliveries to the endpoint without a result. */

@@ -95,11 +95,12 @@ function planStart(context: PlanContext, given: Given, counts: RunCounts): RunDr
   const { runId, workflow, options, callerIp, destination } = given;
   const known = context.user.runs.get(runId);
   const isAgain = known?.isStarted === true && known.record.isStartedTwice === true && workflow.isRepublished;
+  const { invoker, body } = workflow.isInvoke ? readInvoke(given.body) : { invoker: undefined, body: given.body };
   if (counts.started.has(runId) || (known !== undefined && !isAgain)) {
+    if (invoker !== undefined && known !== undefined) assertInvokedBy(context, known, invoker);
     return { ...draftOf(context, given), kind: "duplicate", fields: undefined, record: undefined };
   }
   counts.started.add(runId);
-  const { invoker, body } = workflow.isInvoke ? readInvoke(given.body) : { invoker: undefined, body: given.body };
   const first = invokedBy(configOf(options), invoker && context.user.runs.get(invoker.runId));
   const config = known === undefined ? first : replacedConfig(known.record.config, first);
   const isStartedTwice = known === undefined && asksForTwoStarts(options);
@@ -136,6 +137,14 @@ function invokedBy(config: RunConfig, run: Run | undefined): RunConfig {
   const outer = run?.record.config;
   const { redact } = hiddenIn(config, outer ?? {});
   return { ...config, trace: config.trace ?? outer?.trace, redact };
+}
+
+/** Throws if another step started the run: the end of the run would never reach the step that invokes it now. */
+function assertInvokedBy({ user }: PlanContext, { id, record }: Run, { runId, step }: Invoker): void {
+  const { invoker } = record;
+  if (invoker?.runId === runId && invoker.step["stepId"] === step["stepId"]) return;
+  startedRun(user, runId);
+  throw quotaExceeded(`Invalid value for Workflow-RunId: the workflow run ${id} exists, and ${runId} did not start it`);
 }
 
 /** Throws if the invoking run has ended, or the chain of invocations is too long. */

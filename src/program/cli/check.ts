@@ -21,6 +21,7 @@ import {
   STORED_AREAS,
 } from "../directory/data-directory.ts";
 import { type DirectoryLock, lockDirectory } from "../directory/directory-lock.ts";
+import { assertCanBeMade } from "../directory/make-directory.ts";
 import { readCertificate } from "../listeners/certificate.ts";
 import { directoryRefusal, StartRefusal } from "../refusal.ts";
 import { respPlan, tlsPlan } from "../settings/plan.ts";
@@ -70,7 +71,10 @@ export async function check(run: RunSettings, print: (line: string) => void): Pr
     if (!isClustered(run)) await attempt(() => assertNoNode(directory));
     else if (problems.length === 0) print(`data directory ${directory}: a cache of the cluster`);
   } else if (isUsed === true) await checkAreas(directory, { run, print, problems, attempt });
-  else if (problems.length === 0) print(`data directory ${directory}: the first start creates it`);
+  else if (problems.length === 0) {
+    await attempt(() => assertCanBeMade(directory));
+    if (problems.length === 0) print(`data directory ${directory}: the first start creates it`);
+  }
   if (isClustered(run)) {
     const { checkCluster } = await import("../cluster/administer/check-cluster.ts");
     const cluster = await checkCluster(run, directory);

@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
-import { mkdtempSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { existsSync, mkdtempSync, rmSync, statSync, symlinkSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { test } from "node:test";
-import { makeDirectory } from "./make-directory.ts";
+import { assertCanBeMade, makeDirectory } from "./make-directory.ts";
 
 test("creates a directory with its parents, and leaves an existing one alone", (context) => {
   const root = mkdtempSync(join(tmpdir(), "larder-directories-"));
@@ -19,4 +19,23 @@ test("creates a directory with its parents, and leaves an existing one alone", (
 
 test("fails if the system cannot create the directory", () => {
   assert.throws(() => makeDirectory("/proc/larder/a", 0o700), { code: "ENOENT" });
+});
+
+test("knows without making it whether a directory can be made", (context) => {
+  const root = mkdtempSync(join(tmpdir(), "larder-directories-"));
+  context.after(() => rmSync(root, { recursive: true }));
+  writeFileSync(join(root, "file"), "");
+  symlinkSync(join(root, "loop"), join(root, "loop"));
+  symlinkSync(join(root, "nothing"), join(root, "dangling"));
+  for (const path of [root, join(root, "a", "b")]) assertCanBeMade(path);
+  assert.equal(existsSync(join(root, "a")), false);
+  for (const [name, code] of [
+    ["file", "ENOTDIR"],
+    ["file/a", "ENOTDIR"],
+    ["loop", "ELOOP"],
+    ["loop/a", "ELOOP"],
+    ["dangling", "ENOENT"],
+    ["x".repeat(300), "ENAMETOOLONG"],
+  ] as const)
+    assert.throws(() => assertCanBeMade(join(root, name)), { code }, name);
 });

@@ -84,6 +84,24 @@ test("an empty operand or path is refused: it would be the current directory", (
   ]);
   assert.deepEqual(readWords("db", "remove", "").problems, ["<name> is empty: larder db remove <name>"]);
   assert.deepEqual(readWords("serve", "--data-dir", "").problems, ["--data-dir: a path cannot be empty"]);
+  // And these would be directories below it.
+  for (const words of [
+    "restore b.tar s3://b/x",
+    "backup s3://b/x",
+    "follow s3://b/x file:///y",
+    "export store S3://b/x",
+  ]) {
+    const address = JSON.stringify(words.split(" ").at(-1));
+    assert.match(
+      String(readWords(...words.split(" ")).problems),
+      new RegExp(`^${address} is an address, not a path: `),
+      words,
+    );
+  }
+  assert.deepEqual(readWords("serve", "--data-dir", "s3://b/x").problems, [
+    '--data-dir: "s3://b/x" is an address: give the path of a file or directory',
+  ]);
+  assert.equal(readWords("restore", "s3://b/x", "new").problems, undefined);
 });
 
 test("a flag of many other commands is refused without the list of them", () => {

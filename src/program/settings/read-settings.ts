@@ -20,7 +20,7 @@ import type { ProviderEnvironment } from "./embedding-settings.ts";
 import type { Origin, RunSettings, Source } from "./run-settings.ts";
 import type { Command, Setting } from "./setting.ts";
 import { type SettingName, type Settings, settingList, settingRows } from "./settings.ts";
-import { BadValue, isLoopback } from "./values.ts";
+import { BadValue, isAddress, isLoopback } from "./values.ts";
 
 export interface SettingsInput {
   /** The arguments after the program's name. */
@@ -106,10 +106,15 @@ function checkOperands(command: CommandRow, operands: readonly string[]): readon
   // An empty path would be the current directory, and an empty variable of a shell is the usual reason.
   const empty = command.operands.find((_, index) => operands[index] === "");
   if (empty !== undefined) return [`${empty} is empty: ${commandForm(command)}`];
+  const address = operands.find((word, index) => isAddress(word) && PATH.test(command.operands[index] ?? ""));
+  if (address !== undefined) return [`${JSON.stringify(address)} is an address, not a path: ${commandForm(command)}`];
   const missing = command.operands[operands.length];
   if (missing === undefined || missing.startsWith("[")) return [];
   return [`${missing} is missing: ${commandForm(command)}`];
 }
+
+/** An operand that is a path and nothing else. */
+const PATH = /^\[?<(?:file|directory|data directory)\b/;
 
 /** The text of each setting from its best source, and the configuration. */
 interface Found {

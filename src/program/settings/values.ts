@@ -186,9 +186,15 @@ export const parseHost: Parser<string> = parser(
   },
 );
 
+/** Whether a text is `s3://…` or the like: as a path it would name a directory `s3:` below the current one. */
+export function isAddress(text: string): boolean {
+  return /^[a-z][a-z0-9+.-]*:\/\//i.test(text);
+}
+
 /** An empty path is refused, because it would be the current directory. */
 export const parsePath: Parser<string> = parser({ type: "string", minLength: 1 }, (text) => {
   if (text === "") throw new BadValue("a path cannot be empty");
+  if (isAddress(text)) throw new BadValue(`${quote(text)} is an address: give the path of a file or directory`);
   if (text.includes("\u0000")) throw new BadValue("a path cannot contain a NUL byte");
   return text;
 });

@@ -94,7 +94,7 @@ function readText(path: string): string {
 
 function reportLine({ kind, made, alike, kept }: KindReport): string {
   const parts = [`${kind.words}: ${made.length} made`];
-  if (alike.length > 0) parts.push(`${alike.length}already exist unchanged`);
+  if (alike.length > 0) parts.push(`${alike.length} already exist unchanged`);
   if (kept.length > 0)
     parts.push(
       `${kept.length} exist with other settings and were left unchanged (--replace overwrites them): ${kept.join(", ")}`,

@@ -14,6 +14,8 @@ const rows: readonly (readonly [query: string, filter: object])[] = [
   ["workflowRunIds=a,b&workflowRunId=c", { ids: ["a", "b", "c"] }],
   ["workflowUrl=https://a.test/x,y,https://b.test", { urls: ["https://a.test/x,y", "https://b.test"] }],
   ["workflowUrlStartingWith=https://a.test", { urlPrefixes: ["https://a.test"] }],
+  ["host=a.test,b.test:81", { hosts: ["a.test", "b.test:81"] }],
+  ["path=/a,b,/c", { paths: ["/a,b", "/c"] }],
   ["fromDate=1&toDate=2", { fromMs: 1, toMs: 2 }],
   ["workflowCreatedAt=5", { createdAtMs: [5] }],
   ["state=RUN_SUCCESS,run_cancelled", { states: [1, 3] }],

@@ -6,6 +6,8 @@ interface RunsDraft {
   ids?: readonly string[];
   urls?: readonly string[];
   urlPrefixes?: readonly string[];
+  hosts?: readonly string[];
+  paths?: readonly string[];
   fromMs?: number;
   toMs?: number;
   createdAtMs?: readonly number[];
@@ -25,8 +27,9 @@ interface RunsFilterRow {
   readonly apply: (draft: RunsDraft, values: readonly string[], name: string) => void;
 }
 
-/** URLs may contain commas. */
+/** URLs and paths may contain commas. */
 const BEFORE_URL = /,(?=https?:\/\/)/i;
+const BEFORE_PATH = /,(?=\/)/;
 
 const ids = (draft: RunsDraft, values: readonly string[]): void => {
   draft.ids = [...(draft.ids ?? []), ...values];
@@ -52,6 +55,21 @@ export const runsFilterRows: readonly RunsFilterRow[] = [
     separator: BEFORE_URL,
     apply(draft, values) {
       draft.urlPrefixes = values;
+    },
+  },
+  {
+    name: "host",
+    meaning: "host of its URL",
+    apply(draft, values) {
+      draft.hosts = values;
+    },
+  },
+  {
+    name: "path",
+    meaning: "path of its URL",
+    separator: BEFORE_PATH,
+    apply(draft, values) {
+      draft.paths = values;
     },
   },
   {

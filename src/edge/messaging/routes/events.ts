@@ -28,6 +28,7 @@ export const eventRoutes = messagingRows([
     template: "/v2/wait/:eventId",
     summary: "makes a run wait for an event: `{url, timeout, timeoutUrl, timeoutHeaders, timeoutBody, step}`",
     isRateLimited: false,
+    takesSteps: true,
     body: "message",
     run: takingSteps(wait),
   },

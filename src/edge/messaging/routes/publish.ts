@@ -8,7 +8,7 @@ import {
   SharedEnvelope,
 } from "../../../messaging/mod.ts";
 import { takingSteps } from "../append-refusal.ts";
-import { readBatch } from "../batch-body.ts";
+import { publishElements, readBatch } from "../batch-body.ts";
 import { callerIp } from "../caller-ip.ts";
 import { destinationOf } from "../destination-target.ts";
 import { RequestHeaders, traceOfRequest, withDefaults } from "../head.ts";
@@ -30,7 +30,9 @@ export const publishRoutes = messagingRows([
     repeatStatus: 202,
     isRateLimited: false,
     takesQueryToken: true,
-    body: "message",
+    takesSteps: true,
+    // What is larger than a message is read, because only its head and body say whether a run waits for it.
+    body: "batch",
     run: takingSteps(publish),
   },
   {
@@ -51,6 +53,7 @@ export const publishRoutes = messagingRows([
     template: "/v2/batch",
     summary: "publishes a list of `{destination, headers, body, queue}`: all of them or none",
     isRateLimited: false,
+    takesSteps: true,
     body: "batch",
     run: takingSteps(publishBatch),
   },
@@ -118,7 +121,7 @@ function publishBatch(call: MessagingCall): MessagingAnswer | Promise<MessagingA
   const requests = readBatch(call);
   checkAnswerSize(call, requests);
   if (requests.length === 0) return { value: [] };
-  return accept(call, requests, (outcomes) => ({ value: outcomes.map(entriesOf) }));
+  return publishElements(() => accept(call, requests, (outcomes) => ({ value: outcomes.map(entriesOf) })));
 }
 
 /** Publishes when publishers need not wait. The answer leaves when the messages are on the disk. */

@@ -7,7 +7,7 @@ import {
   plainTrigger,
   readPublishOptions,
 } from "../../../messaging/mod.ts";
-import { readBatch } from "../batch-body.ts";
+import { publishElements, readBatch } from "../batch-body.ts";
 import { callerIp } from "../caller-ip.ts";
 import { destinationOf } from "../destination-target.ts";
 import { readCount } from "../filters/messages.ts";
@@ -64,6 +64,7 @@ export const runRoutes = messagingRows([
     summary:
       "cancels a run; with `cancel=false` its endpoint reports that the run has finished, and the body is the result",
     isRateLimited: false,
+    takesSteps: true,
     body: "message",
     run: endRun,
   },
@@ -100,7 +101,7 @@ async function triggerBatch(call: MessagingCall): Promise<MessagingAnswer> {
     options: plainTrigger(request.options, request.destination),
   }));
   if (requests.length === 0) return { value: [] };
-  return { value: (await store(call, requests)).map(startedView) };
+  return { value: (await publishElements(() => store(call, requests))).map(startedView) };
 }
 
 async function store(call: MessagingCall, requests: readonly PublishRequest[]): Promise<readonly PublishOutcome[]> {

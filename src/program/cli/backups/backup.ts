@@ -9,12 +9,17 @@
  * both cases the file has everything that was acknowledged before the command,
  * each area at its own moment, and is durable when the command ends.
  */
-import { statSync } from "node:fs";
+import { rmSync, statSync } from "node:fs";
 import { basename, dirname, join, resolve } from "node:path";
 import { askForBackup } from "../../../edge/admin/client.ts";
 import type { BackupMade } from "../../../edge/admin/routes.ts";
 import { systemClock } from "../../../kernel/clock.ts";
-import { type ArchiveSource, streamArchive, writeArchive } from "../../../persistence/archive/archive-writer.ts";
+import {
+  type ArchiveSource,
+  PARTIAL_SUFFIX,
+  streamArchive,
+  writeArchive,
+} from "../../../persistence/archive/archive-writer.ts";
 import type { BackedUpArea } from "../../../persistence/archive/manifest.ts";
 import { isEntryName } from "../../../persistence/archive/tar.ts";
 import { areaDirectory } from "../../../persistence/data-directory.ts";
@@ -34,6 +39,7 @@ import { noteFromCommandLine } from "../../tenants/audit-log.ts";
 import { isGraphFile } from "../../workers/graph-files.ts";
 import { reportBytes } from "../progress.ts";
 import { askServer, usedDirectory } from "../running-server.ts";
+import { cleanedUp } from "./interruption.ts";
 import {
   type ByteSink,
   type OutputKind,
@@ -91,26 +97,36 @@ async function backUpDirectory(run: RunSettings, backup: Backup): Promise<Backup
   if (opened === undefined) return undefined;
   const directory = usedDirectory(run);
   const stage = makeStage(directory, STORED_AREAS);
+  const clean = (): void => removeStage(directory, stage);
   try {
-    const areas: BackedUpArea[] = [];
-    const damage: string[] = [];
-    for (const area of STORED_AREAS) {
-      const report = await reportBytes(run, (onBytes) => inspectStoredArea(directory, area, onBytes));
-      if (report.fault !== undefined) throw new StartRefusal(report.fault);
-      areas.push({ name: area, position: report.position });
-      damage.push(...damageOf([report]));
-    }
-    const log = stderrLog(run.settings.logLevel, formatFor(run.settings.logFormat));
-    await copyHistoryFile(areaDirectory(directory, "messaging"), join(directory, stage, "messaging"), log);
-    const stored = await sourcesIn(directory, { areas: STORED_AREAS, isWanted: isBackedUpInPlace });
-    const staged = await sourcesIn(join(directory, stage), { areas: ["messaging"], isWanted: isInArea });
-    const done = await write(run, backup, { sources: [...stored, ...staged], areas, damage });
-    noteFromCommandLine(run, "backup", basename(backup.path));
-    return done;
+    return await cleanedUp(clean, () => backUpLocked(run, backup, { directory, stage }));
   } finally {
-    removeStage(directory, stage);
+    clean();
     opened.release();
   }
+}
+
+/** The directory is locked by this process. */
+async function backUpLocked(
+  run: RunSettings,
+  backup: Backup,
+  { directory, stage }: { readonly directory: string; readonly stage: string },
+): Promise<BackupDone> {
+  const areas: BackedUpArea[] = [];
+  const damage: string[] = [];
+  for (const area of STORED_AREAS) {
+    const report = await reportBytes(run, (onBytes) => inspectStoredArea(directory, area, onBytes));
+    if (report.fault !== undefined) throw new StartRefusal(report.fault);
+    areas.push({ name: area, position: report.position });
+    damage.push(...damageOf([report]));
+  }
+  const log = stderrLog(run.settings.logLevel, formatFor(run.settings.logFormat));
+  await copyHistoryFile(areaDirectory(directory, "messaging"), join(directory, stage, "messaging"), log);
+  const stored = await sourcesIn(directory, { areas: STORED_AREAS, isWanted: isBackedUpInPlace });
+  const staged = await sourcesIn(join(directory, stage), { areas: ["messaging"], isWanted: isInArea });
+  const done = await write(run, backup, { sources: [...stored, ...staged], areas, damage });
+  noteFromCommandLine(run, "backup", basename(backup.path));
+  return done;
 }
 
 /** Whether a file is read from the data directory itself; the history is copied first. */
@@ -128,14 +144,17 @@ function isInArea(path: string): boolean {
 async function backUpServer(run: RunSettings, directory: string, backup: Backup): Promise<BackupDone> {
   const { directory: stage, areas } = await askServer<BackupMade>(run, directory, askForBackup);
   const path = join(directory, stage);
+  const clean = (): void => removeStage(directory, stage);
   let lock: DirectoryLock | undefined;
   try {
-    lock = await lockDirectory(path);
-    const sources = await sourcesIn(path, { areas: areas.map(({ name }) => name) });
-    return await write(run, backup, { sources, areas, damage: [] });
+    return await cleanedUp(clean, async () => {
+      lock = await lockDirectory(path);
+      const sources = await sourcesIn(path, { areas: areas.map(({ name }) => name) });
+      return write(run, backup, { sources, areas, damage: [] });
+    });
   } finally {
     lock?.release();
-    removeStage(directory, stage);
+    clean();
   }
 }
 
@@ -150,7 +169,8 @@ async function write(
     const stream = (sink: ByteSink): Promise<number> => streamArchive(fileDisk, sink, contents);
     if (path === STANDARD_OUTPUT) return writeToStandardOutput(stream);
     if (kind === "stream") return writeToDevice(path, stream);
-    return writeArchive(fileDisk, { ...contents, path, replaces });
+    const clean = (): void => rmSync(`${path}${PARTIAL_SUFFIX}`, { force: true });
+    return cleanedUp(clean, () => writeArchive(fileDisk, { ...contents, path, replaces }));
   });
   return { bytes, ...done };
 }

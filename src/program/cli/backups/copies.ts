@@ -18,13 +18,12 @@ import { StartRefusal } from "../../refusal.ts";
 import { copyAddressOf } from "../../services/objects/copy-settings.ts";
 import { openObjectStore } from "../../services/objects/open-store.ts";
 import type { RunSettings } from "../../settings/run-settings.ts";
+import { isAddress } from "../../settings/values.ts";
 import { reportBytes } from "../progress.ts";
 import { describeArea } from "./describe-area.ts";
 
 /** Whether the operand of a command is the address of a copy; otherwise it is a file. */
-export function isCopyAddress(operand: string): boolean {
-  return /^[a-z][a-z0-9+.-]*:\/\//i.test(operand);
-}
+export const isCopyAddress = isAddress;
 
 /** How long `larder check` waits for a store that does not answer. */
 const CHECK_MS = 10_000;
