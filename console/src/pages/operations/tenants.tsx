@@ -76,6 +76,7 @@ export function Tenants({ kind }: { kind: TenantKind }) {
               title: "Memory",
               width: "7rem",
               align: "right",
+              isWide: true,
               cell: ({ memoryBytes }) => (memoryBytes === undefined ? "–" : bytesText(memoryBytes)),
             },
             { title: "Properties", width: "minmax(6rem, 2fr)", isWide: true, cell: propertiesOf },

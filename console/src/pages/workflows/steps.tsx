@@ -1,6 +1,8 @@
 /** The steps of a run in their order, with a bar for the time of each; parallel steps are side by side in time. */
+import { useState } from "preact/hooks";
+import { Button } from "../../parts/button.tsx";
 import { Code } from "../../parts/code.tsx";
-import { durationText } from "../../parts/format.ts";
+import { countText, durationText } from "../../parts/format.ts";
 import { Headers } from "../../parts/headers.tsx";
 import { Facts } from "../../parts/page.tsx";
 import { StateBadge, toneOf } from "../../parts/state.tsx";
@@ -10,39 +12,51 @@ import { page } from "./places.ts";
 import type { Run, Step } from "./run-log.ts";
 import { durationMs, timedSteps } from "./step-times.ts";
 
+/** A run may have thousands of steps; the last ones are shown first. */
+const SHOWN_STEPS = 200;
+
 export function Steps({ tenant, run }: { tenant: string; run: Run }) {
+  const [shownCount, setShownCount] = useState(SHOWN_STEPS);
   const endMs = run.workflowRunCompletedAt ?? Date.now();
   const rows = timedSteps(run.steps, { startMs: run.workflowRunCreatedAt, endMs });
   if (rows.length === 0) return <p class="hint">No step has begun.</p>;
   const firstMs = run.workflowRunCreatedAt;
   const spanMs = Math.max(1, endMs - firstMs);
+  const hiddenCount = Math.max(0, rows.length - shownCount);
   return (
-    <ol class="steps" aria-label="Steps">
-      {rows.map(({ step, isParallel, startMs, endMs: until }, index) => (
-        <li key={`${index} ${step.messageId}`}>
-          <details>
-            <summary>
-              <span class="step-name">
-                {isParallel && <span aria-hidden="true">∥ </span>}
-                <bdi>{nameOf(step)}</bdi> <span class="hint">{hintOf(step)}</span>
-              </span>
-              <StateBadge state={step.state} />
-              <span class="step-time">{durationText(Math.max(0, until - startMs))}</span>
-              <span class="step-track" aria-hidden="true">
-                <span
-                  class={`step-bar tone-${toneOf(step.state)}`}
-                  style={{
-                    left: `${(100 * Math.max(0, startMs - firstMs)) / spanMs}%`,
-                    width: `${Math.max(0.5, (100 * (until - startMs)) / spanMs)}%`,
-                  }}
-                />
-              </span>
-            </summary>
-            <Detail tenant={tenant} step={step} isParallel={isParallel} endMs={until} />
-          </details>
-        </li>
-      ))}
-    </ol>
+    <>
+      {hiddenCount > 0 && (
+        <Button onClick={() => setShownCount(shownCount + SHOWN_STEPS)}>
+          Show more of {countText(hiddenCount)} earlier steps
+        </Button>
+      )}
+      <ol class="steps" aria-label="Steps" start={hiddenCount + 1}>
+        {rows.slice(hiddenCount).map(({ step, isParallel, startMs, endMs: until }, index) => (
+          <li key={`${hiddenCount + index} ${step.messageId}`}>
+            <details>
+              <summary>
+                <span class="step-name">
+                  {isParallel && <span aria-hidden="true">∥ </span>}
+                  <bdi>{nameOf(step)}</bdi> <span class="hint">{hintOf(step)}</span>
+                </span>
+                <StateBadge state={step.state} />
+                <span class="step-time">{durationText(Math.max(0, until - startMs))}</span>
+                <span class="step-track" aria-hidden="true">
+                  <span
+                    class={`step-bar tone-${toneOf(step.state)}`}
+                    style={{
+                      left: `${(100 * Math.max(0, startMs - firstMs)) / spanMs}%`,
+                      width: `${Math.max(0.5, (100 * (until - startMs)) / spanMs)}%`,
+                    }}
+                  />
+                </span>
+              </summary>
+              <Detail tenant={tenant} step={step} isParallel={isParallel} endMs={until} />
+            </details>
+          </li>
+        ))}
+      </ol>
+    </>
   );
 }
 
