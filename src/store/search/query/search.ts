@@ -73,11 +73,12 @@ const FIRST_CAPACITY = 1_024;
 function* allDocuments(index: IndexReader, spend: Spend): InSlices<Uint32Array> {
   const { documentCount, documentLimit } = index;
   const documents = new Uint32Array(documentCount);
+  const areAllLive = documentCount === documentLimit;
   let count = 0;
   for (let start = 0; start < documentLimit; start += STRIDE) {
     const end = Math.min(documentLimit, start + STRIDE);
     for (let document = start; document < end; document += 1) {
-      if (!index.isLive(document)) continue;
+      if (!areAllLive && !index.isLive(document)) continue;
       documents[count] = document;
       count += 1;
     }
