@@ -139,6 +139,7 @@ function* collectSingles(
   { cells, singles, missing, keepsPairs }: Singles,
 ): InSlices<Pairs> {
   const cellOf = new Uint32Array(keepsPairs ? documents.length : 0);
+  let { count, counts } = cells;
   /** Undefined until a document is in no cell: then those before it, and what follows. */
   let some: Pairs | undefined;
   yield* inChunks(documents.length, spend, (start, end) => {
@@ -150,7 +151,9 @@ function* collectSingles(
         if (keepsPairs) some ??= new Pairs(documents, cellOf, place);
         continue;
       }
-      const cell = cells.addOnly(owners === undefined ? 0 : (owners[place] as number), key);
+      const cell = cells.cellOf(owners === undefined ? 0 : (owners[place] as number), key);
+      if (cell >= count) ({ count, counts } = cells);
+      counts[cell] = (counts[cell] as number) + 1;
       if (some !== undefined) some.push(document, cell);
       else if (keepsPairs) cellOf[place] = cell;
     }

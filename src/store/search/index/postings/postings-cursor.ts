@@ -23,6 +23,8 @@ import { reading, readVarint, skipVarints } from "./varint.ts";
 const nothing = new Uint32Array(0);
 const noDocuments = new Int32Array(0);
 const noBytes = new Uint8Array(0);
+/** In place of the width of frequencies: those of a tail are in an array. */
+const OF_TAIL = -1;
 
 export class PostingsCursor implements Postings {
   document = -1;
@@ -180,11 +182,11 @@ export class PostingsCursor implements Postings {
   }
 
   #frequencyOf(slot: number): number {
-    if (this.#isInTail) return this.#tailPostings().frequencies[slot] as number;
     const width = this.#frequencyWidth;
+    if (width === 1) return this.#bytes[this.#frequenciesAt + slot] as number;
     if (width === 0) return 1;
-    const at = this.#frequenciesAt + slot * width;
-    return width === 1 ? (this.#bytes[at] as number) : readWide(this.#bytes, at, width);
+    if (width === OF_TAIL) return this.#tailPostings().frequencies[slot] as number;
+    return readWide(this.#bytes, this.#frequenciesAt + slot * width, width);
   }
 
   /** Where the positions of a document of a chunk begin: after those of the ones before it. */
@@ -207,6 +209,7 @@ export class PostingsCursor implements Postings {
   #readTail(): void {
     const { count, documents } = this.#tailPostings();
     this.#documents = documents;
+    this.#frequencyWidth = OF_TAIL;
     this.#last = count === 0 ? NO_DOCUMENT : (documents[count - 1] as number);
     this.#keepLive(count);
   }
