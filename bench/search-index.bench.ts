@@ -12,8 +12,9 @@
  *
  * Run: npm run bench -- search-index   (or node --expose-gc bench/search-index.bench.ts [N])
  *
- * Result, N = 100,000, with an analyzer that stemmed nothing, on two cores with a load of 15: 27,000 to 42,000 documents/s, 450 bytes, figure 470, fuzzy(1)
- * 0.3 ms, fuzzy(2) 1.2 ms, a pattern `.*x` 2.7 ms, `next` 4.5 ns, with frequency 13 ns, with positions 39 ns.
+ * Result, N = 100,000, with an analyzer that stemmed nothing, on two cores with a load of 15: 27,000 to 42,000
+ * documents/s, 450 bytes, figure 470, fuzzy(1) 0.3 ms, fuzzy(2) 1.2 ms, a pattern `.*x` 2.7 ms, `next` 4.5 ns, with
+ * frequency 13 ns, with positions 39 ns.
  */
 import { seededRandom } from "../src/kernel/random.ts";
 import type { FieldType, IndexDefinition, SearchDocument } from "../src/store/search/definition.ts";
