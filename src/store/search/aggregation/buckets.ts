@@ -155,6 +155,7 @@ function* keptCells({
       keptCount += 1;
       owners[cell] = keptCount;
     }
+  if (keptCount === cells.count) return { below: allCells(cells, pairs), ownerOf: sameCell };
   yield* pairs.keep(owners, run.spend);
   return {
     below: { documents: pairs.documents, owners: pairs.cells, ownerCount: keptCount + 1, emptyOwner: keptCount },

@@ -28,12 +28,15 @@ export const PAIRS_MAX = 2 ** 24;
 export class Pairs {
   #documents: Uint32Array;
   #cells: Uint32Array;
-  #length = 0;
+  #length: number;
+  /** True if the documents are the array of the group, which must not be changed. */
+  #isShared = true;
 
-  /** `capacity`: the pairs to expect. */
-  constructor(capacity: number) {
-    this.#documents = new Uint32Array(capacity);
-    this.#cells = new Uint32Array(capacity);
+  /** The first `length` documents of a group, each with one cell. */
+  constructor(documents: Uint32Array, cells: Uint32Array, length: number) {
+    this.#documents = documents;
+    this.#cells = cells;
+    this.#length = length;
   }
 
   get documents(): Uint32Array {
@@ -45,6 +48,7 @@ export class Pairs {
   }
 
   push(document: number, cell: number): void {
+    if (this.#isShared) this.#own();
     if (this.#length === this.#cells.length) this.#grow();
     this.#documents[this.#length] = document;
     this.#cells[this.#length] = cell;
@@ -62,8 +66,14 @@ export class Pairs {
     }
   }
 
+  #own(): void {
+    this.#documents = this.#documents.slice();
+    this.#isShared = false;
+  }
+
   /** Keeps the pairs whose cell has an owner, and replaces the cell by it: `owners` has each owner plus one, or 0. */
   *keep(owners: Uint32Array, spend: Spend): InSlices<void> {
+    if (this.#isShared && this.#length > 0) this.#own();
     const [documents, cells] = [this.#documents, this.#cells];
     let length = 0;
     yield* inChunks(this.#length, spend, (start, end) => {
@@ -86,31 +96,23 @@ export interface Collected {
 
 /** Puts the documents of a group into cells. With `keepsPairs`, the pairs are for sub-aggregations. */
 export function* collectCells(
-  { documents, owners, ownerCount }: Group,
+  group: Group,
   { spend }: Run,
   { keys, keepsPairs }: { keys: Keys; keepsPairs: boolean },
 ): InSlices<Collected> {
+  const { documents, owners, ownerCount } = group;
   const cells = new Cells(ownerCount, { keyLimit: keys.limit, spend });
-  const pairs = new Pairs(keepsPairs ? documents.length : 0);
   const { singles, missing } = keys;
+  if (singles !== undefined) {
+    const pairs = yield* collectSingles(group, spend, { cells, singles, missing, keepsPairs });
+    return { cells, pairs };
+  }
+  const pairs = new Pairs(documents, new Uint32Array(keepsPairs ? documents.length : 0), 0);
   const add = (place: number, document: number, key: number): void => {
     if (key === NO_KEY) return;
     const cell = cells.add(place, owners === undefined ? 0 : (owners[place] as number), key);
     if (cell >= 0 && keepsPairs) pairs.push(document, cell);
   };
-  if (singles !== undefined) {
-    yield* inChunks(documents.length, spend, (start, end) => {
-      for (let place = start; place < end; place += 1) {
-        const document = documents[place] as number;
-        const single = singles[document] as number;
-        const key = single === 0 ? missing : single - 1;
-        if (key === NO_KEY) continue;
-        const cell = cells.addOnly(owners === undefined ? 0 : (owners[place] as number), key);
-        if (keepsPairs) pairs.push(document, cell);
-      }
-    });
-    return { cells, pairs };
-  }
   yield* inChunks(documents.length, spend, (start, end) => {
     for (let place = start; place < end; place += 1) {
       const document = documents[place] as number;
@@ -121,6 +123,42 @@ export function* collectCells(
     }
   });
   return { cells, pairs };
+}
+
+interface Singles {
+  readonly cells: Cells;
+  readonly singles: Uint32Array;
+  readonly missing: number;
+  readonly keepsPairs: boolean;
+}
+
+/** The documents of a group, which have one key each, or none. */
+function* collectSingles(
+  { documents, owners }: Group,
+  spend: Spend,
+  { cells, singles, missing, keepsPairs }: Singles,
+): InSlices<Pairs> {
+  const cellOf = new Uint32Array(keepsPairs ? documents.length : 0);
+  let { count, counts } = cells;
+  /** Undefined until a document is in no cell: then those before it, and what follows. */
+  let some: Pairs | undefined;
+  yield* inChunks(documents.length, spend, (start, end) => {
+    for (let place = start; place < end; place += 1) {
+      const document = documents[place] as number;
+      const single = singles[document] as number;
+      const key = single === 0 ? missing : single - 1;
+      if (key === NO_KEY) {
+        if (keepsPairs) some ??= new Pairs(documents, cellOf, place);
+        continue;
+      }
+      const cell = cells.cellOf(owners === undefined ? 0 : (owners[place] as number), key);
+      if (cell >= count) ({ count, counts } = cells);
+      counts[cell] = (counts[cell] as number) + 1;
+      if (some !== undefined) some.push(document, cell);
+      else if (keepsPairs) cellOf[place] = cell;
+    }
+  });
+  return some ?? new Pairs(documents, cellOf, cellOf.length);
 }
 
 /** The words of a KEYWORD by key. `missing` is a word of its own if no document has it. */

@@ -11,7 +11,7 @@ import { metricReply } from "./print.ts";
 interface Statistics {
   readonly counts: Float64Array;
   readonly sums: Float64Array;
-  /** Undefined for owners without values. */
+  /** Undefined for owners without values, and without meaning if they were not collected. */
   readonly extremes: Extremes;
 }
 
@@ -26,11 +26,12 @@ type SingleValue = "avg" | "sum" | "min" | "max";
 
 /** `$avg`, `$sum`, `$min` or `$max`. */
 export function planValue(name: SingleValue): (field: PlannedField, parameters: AggregationParameters) => Plan {
+  const hasExtremes = name === "min" || name === "max";
   return ({ field, number }, parameters) => {
     const missing = parameters.missingNumber(field);
     return {
       *run(group, run) {
-        const statistics = yield* collectStatistics(group, run, { number, missing });
+        const statistics = yield* collectStatistics(group, run, { number, missing, hasExtremes });
         const metricOf = (owner: number): Metric =>
           statistics.counts[owner] === 0 ? null : statisticOf(statistics, owner, name);
         return { metricOf, membersOf: (owner) => [["value", metricReply(metricOf(owner))]] };
@@ -58,7 +59,7 @@ export function planStats({ field, number }: PlannedField, parameters: Aggregati
   const missing = parameters.missingNumber(field);
   return {
     *run(group, run) {
-      const statistics = yield* collectStatistics(group, run, { number, missing });
+      const statistics = yield* collectStatistics(group, run, { number, missing, hasExtremes: true });
       return {
         membersOf: (owner) => statsMembers(statistics, owner),
         metricOf: (owner, name) => statisticOf(statistics, owner, name as StatsMetric),
@@ -93,7 +94,7 @@ function statisticOf({ counts, sums, extremes }: Statistics, owner: number, name
 function* collectStatistics(
   { documents, owners, ownerCount }: Group,
   run: Run,
-  { number, missing }: { number: number; missing: Missing },
+  { number, missing, hasExtremes }: { number: number; missing: Missing; hasExtremes: boolean },
 ): InSlices<Statistics> {
   const column = numbersOf(run, number);
   const counts = new Float64Array(ownerCount);
@@ -110,7 +111,7 @@ function* collectStatistics(
         const value = Number.isNaN(single) ? Number(missing) : single;
         counts[owner] = (counts[owner] as number) + 1;
         sums[owner] = (sums[owner] as number) + value;
-        extremes.take(owner, value);
+        if (hasExtremes) extremes.take(owner, value);
       }
     });
     return { counts, sums, extremes };
@@ -118,7 +119,7 @@ function* collectStatistics(
   const take = (owner: number, value: number | bigint): void => {
     counts[owner] = (counts[owner] as number) + 1;
     sums[owner] = (sums[owner] as number) + Number(value);
-    extremes.take(owner, value);
+    if (hasExtremes) extremes.take(owner, value);
   };
   yield* inChunks(documents.length, run.spend, (start, end) => {
     for (let place = start; place < end; place += 1) {
@@ -219,7 +220,7 @@ export function planExtendedStats({ field, number }: PlannedField, parameters: A
   if (sigma < 0) throw parameters.invalid("sigma", "must not be negative");
   return {
     *run(group, run): InSlices<Outcome> {
-      const statistics = yield* collectStatistics(group, run, { number, missing });
+      const statistics = yield* collectStatistics(group, run, { number, missing, hasExtremes: true });
       const squares = yield* collectSquares(group, run, { number, missing, statistics });
       const deviationsOf = (owner: number): Record<(typeof deviationMetrics)[number], Metric> => {
         const count = statistics.counts[owner] as number;

@@ -24,7 +24,7 @@ export class Uint32List {
     this.#numbers[index] = number;
   }
 
-  /** The numbers so far, which later calls may change or not. */
+  /** The numbers so far; after the next `push` perhaps a copy. */
   get numbers(): Uint32Array {
     return this.#numbers.subarray(0, this.#length);
   }
@@ -197,21 +197,20 @@ export class Cells {
    * document was in it already.
    */
   add(place: number, owner: number, key: number): number {
-    const cell = this.#cellOf(owner, key);
+    const cell = this.cellOf(owner, key);
     if (this.#places.at(cell) === place + 1) return -1;
     this.#places.set(cell, place + 1);
     this.#counts.set(cell, this.#counts.at(cell) + 1);
     return cell;
   }
 
-  /** As `add`, for a document with one key. */
-  addOnly(owner: number, key: number): number {
-    const cell = this.#cellOf(owner, key);
-    this.#counts.set(cell, this.#counts.at(cell) + 1);
-    return cell;
+  /** The number of documents of each cell, to count one in the cell of its only key; until the next cell is made. */
+  get counts(): Uint32Array {
+    return this.#counts.numbers;
   }
 
-  #cellOf(owner: number, key: number): number {
+  /** The cell of an owner and a key. */
+  cellOf(owner: number, key: number): number {
     const pair = owner * this.#keyLimit + key;
     if (this.#table !== undefined) {
       while (pair >= this.#table.length) this.#table = grown(this.#table);

@@ -15,6 +15,7 @@ import { ByteStringNumbers } from "./byte-string-numbers.ts";
 import { BoolCells } from "./columns/bool-column.ts";
 import { NumberCells } from "./columns/number-column.ts";
 import { WordCells } from "./columns/word-column.ts";
+import { DocumentWords } from "./documents/document-words.ts";
 import { grown, LiveDocuments } from "./documents/live-documents.ts";
 import { DIGEST_WORDS, digest } from "./documents/value-digest.ts";
 import type { Column } from "./index-reader.ts";
@@ -38,9 +39,9 @@ export class IndexContents {
   readonly live = new LiveDocuments();
   readonly #keys = new ByteStringList();
   readonly #numbers = new ByteStringNumbers();
-  #digests = new Uint32Array(DIGEST_WORDS * 16);
+  readonly #digests = new DocumentWords(DIGEST_WORDS);
   /** By document, where the sequences of its TEXT fields are, in the order of the fields. */
-  #sequences = new Uint32Array(16);
+  readonly #sequences = new DocumentWords(1);
   readonly #arena = new ByteArena();
   /** By the number of the field. */
   readonly texts: readonly (TextIndex | undefined)[];
@@ -70,7 +71,7 @@ export class IndexContents {
 
   get memoryBytes(): number {
     let sum = CONTENTS_BYTES + this.live.memoryBytes + this.#keys.memoryBytes + this.#numbers.memoryBytes;
-    sum += this.#digests.byteLength + this.#sequences.byteLength + this.#arena.memoryBytes;
+    sum += this.#digests.memoryBytes + this.#sequences.memoryBytes + this.#arena.memoryBytes;
     for (const text of this.texts) if (text !== undefined) sum += FIELD_BYTES + text.memoryBytes;
     for (const column of this.#columns) if (column !== undefined) sum += FIELD_BYTES + column.memoryBytes;
     return sum;
@@ -103,15 +104,16 @@ export class IndexContents {
 
   /** Whether a document has the last digest. */
   hasDigest(document: number): boolean {
-    const at = document * DIGEST_WORDS;
-    for (let i = 0; i < DIGEST_WORDS; i += 1) if (this.#digests[at + i] !== digest[i]) return false;
+    const page = this.#digests.pageOf(document);
+    const at = this.#digests.placeOf(document);
+    for (let i = 0; i < DIGEST_WORDS; i += 1) if (page[at + i] !== digest[i]) return false;
     return true;
   }
 
   /** Adds a document with a new key and the last digest. */
   add(key: Bytes, values: SearchDocument, analyzers: readonly (Analyzer | undefined)[]): void {
     const document = this.#addKey(key);
-    this.#digests.set(digest, document * DIGEST_WORDS);
+    this.#digests.pageOf(document).set(digest, this.#digests.placeOf(document));
     const sequences = emptySequences(this.texts.length);
     for (let field = 0; field < this.texts.length; field += 1) {
       const ofField = values[field];
@@ -145,8 +147,9 @@ export class IndexContents {
   /** Adds a live document of other contents of the same definition; returns the number of its tokens. */
   copy(other: IndexContents, from: number, maps: TermMaps): number {
     const document = this.#addKey(other.keyOf(from));
-    const at = from * DIGEST_WORDS;
-    this.#digests.set(other.#digests.subarray(at, at + DIGEST_WORDS), document * DIGEST_WORDS);
+    const at = other.#digests.placeOf(from);
+    const ofDocument = other.#digests.pageOf(from).subarray(at, at + DIGEST_WORDS);
+    this.#digests.pageOf(document).set(ofDocument, this.#digests.placeOf(document));
     let tokenCount = 0;
     const sequences = other.#readSequences(from);
     for (let field = 0; field < this.texts.length; field += 1) {
@@ -178,10 +181,8 @@ export class IndexContents {
     const document = this.live.add();
     this.#keys.push(key);
     this.#numbers.add(key, document);
-    if (document >= this.#sequences.length) {
-      this.#sequences = grown(this.#sequences, document + 1);
-      this.#digests = grown(this.#digests, DIGEST_WORDS * this.#sequences.length);
-    }
+    this.#sequences.reserve(document);
+    this.#digests.reserve(document);
     return document;
   }
 
@@ -197,7 +198,7 @@ export class IndexContents {
     if (tokenCount === 0) return;
     this.#weight += tokenCount;
     const block = this.#arena.allocate(byteCount);
-    this.#sequences[document] = block;
+    this.#sequences.pageOf(document)[this.#sequences.placeOf(document)] = block;
     const bytes = this.#arena.bytesOf(block);
     let at = byteOffset(block);
     for (let field = 0; field < this.texts.length; field += 1)
@@ -207,7 +208,7 @@ export class IndexContents {
   /** The sequences of a document by field; those of the last call are gone. */
   #readSequences(document: number): readonly TokenSequence[] {
     const sequences = emptySequences(this.texts.length);
-    const block = this.#sequences[document] as number;
+    const block = this.#sequences.pageOf(document)[this.#sequences.placeOf(document)] as number;
     if (block === NO_BLOCK) return sequences;
     const bytes = this.#arena.bytesOf(block);
     let at = byteOffset(block);

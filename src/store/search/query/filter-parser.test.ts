@@ -1,7 +1,10 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import fc from "fast-check";
 import { CommandError } from "../../errors.ts";
 import type { FieldType, IndexDefinition } from "../definition.ts";
+import { compileTokenPattern } from "../index/token-pattern.ts";
+import { analyzerFor } from "../text/analyzer.ts";
 import { type Clause, ClauseFilter } from "./clauses.ts";
 import { FILTER_BYTES_MAX, makeFilterParser } from "./filter-parser.ts";
 import { plainAnalyzer } from "./naive-reader.virtual.ts";
@@ -226,6 +229,46 @@ test("filters that are wrong get an error that names the field or operator", () 
 
 const ordered = ["$gt", "$gte", "$lt", "$lte"];
 const ofTexts = ["$phrase", "$fuzzy", "$regex"];
+
+test("any JSON is read, or refused with an error for the client, and a part of it is refused", () => {
+  const parseReal = makeFilterParser({ analyzerFor, compilePattern: compileTokenPattern });
+  const operators = fc.constantFrom(...["$eq", "$in", "$smart", "$boost", "$other", ...ordered, ...ofTexts]);
+  const scalars = fc.oneof(
+    fc.constantFrom("2025-01-01", "/a/b", "(a|b)*", "((", '"a b"', -1, 1.5, 1e300, true, null),
+    fc.string({ maxLength: 4 }),
+  );
+  const parameters = fc.dictionary(fc.constantFrom("value", "slop", "prefix", "distance", "term"), scalars);
+  const values = fc.oneof(scalars, fc.array(scalars, { maxLength: 3 }), parameters, fc.jsonValue({ maxDepth: 2 }));
+  const fields = fc.constantFrom("text", "keyword", "u64", "i64", "f64", "bool", "date", "facet", "other", "$boost");
+  const { node } = fc.letrec<{ node: unknown }>((tie) => ({
+    node: fc.oneof(
+      { maxDepth: 4 },
+      fc.dictionary(fields, fc.oneof(values, fc.dictionary(operators, values, { maxKeys: 2 })), { maxKeys: 2 }),
+      fc.dictionary(
+        fc.constantFrom("$must", "$and", "$should", "$or", "$mustNot", "$not"),
+        fc.oneof(fc.array(tie("node"), { maxLength: 3 }), tie("node")),
+        { maxKeys: 2 },
+      ),
+    ),
+  }));
+  const errorOf = (text: string): unknown => {
+    try {
+      parseReal(text, definition);
+      return undefined;
+    } catch (error) {
+      return error;
+    }
+  };
+  fc.assert(
+    fc.property(node, fc.nat(), (filter, cut) => {
+      const text = Buffer.from(JSON.stringify(filter)).latin1Slice();
+      const error = errorOf(text);
+      assert.ok(error === undefined || error instanceof CommandError, `${text}: ${String(error)}`);
+      assert.ok(errorOf(text.slice(0, cut % text.length)) instanceof CommandError, `${text} to ${cut % text.length}`);
+    }),
+    { numRuns: 500 },
+  );
+});
 const misfits: [field: string, operators: readonly string[]][] = [
   ["text", ordered],
   ["keyword", ofTexts],

@@ -5,6 +5,8 @@
  * (1) A word is in one of two neighbouring places, which its hash says: the newer one of the two words is in the first. So
  *     words that were chosen to have one hash cost as much as unknown ones, and no more.
  * (2) No byte of a word is 0, so the numbers of a word, filled up with zeros, are those of no other one.
+ * (3) A table that grows forgets its words, which come back one by one when they are met again: to move them would hold
+ *     the thread for tens of thousands of words at once.
  */
 import type { Bytes } from "../../../kernel/bytes.ts";
 
@@ -23,6 +25,8 @@ const PAIRS_MAX = 32_768;
 const PAIR = 2 * ROW;
 
 export class KnownWords {
+  /** Words that were moved to another place so far. Only grows; a test of the work reads it. */
+  moves = 0;
   #rows = new Int32Array(PAIRS_MIN * PAIR);
   #mask = PAIRS_MIN - 1;
 
@@ -41,25 +45,22 @@ export class KnownWords {
 
   /** Keeps the term of the word of the last `find`. */
   remember(term: number): void {
-    while (term > this.#mask && this.#mask < PAIRS_MAX - 1) this.#grow();
+    if (term > this.#mask && this.#mask < PAIRS_MAX - 1) this.#grow(term);
+    const rows = this.#rows;
     const row = (hashOf(word, 0) & this.#mask) * PAIR;
-    this.#rows.copyWithin(row + ROW, row, row + ROW);
-    this.#rows.set(word, row);
-    this.#rows[row + TERM] = term;
+    if (rows[row] !== 0) this.moves += 1;
+    for (let at = row; at < row + ROW; at += 1) rows[at + ROW] = rows[at] as number;
+    rows[row] = word[0] as number;
+    rows[row + 1] = word[1] as number;
+    rows[row + 2] = word[2] as number;
+    rows[row + TERM] = term;
   }
 
-  #grow(): void {
-    const old = this.#rows;
-    this.#rows = new Int32Array(2 * old.length);
-    this.#mask = 2 * this.#mask + 1;
-    // The words of a pair, the older one first, as they came.
-    for (let pair = 0; pair < old.length; pair += PAIR)
-      for (let from = pair + ROW; from >= pair; from -= ROW) {
-        if (old[from] === 0) continue;
-        const row = (hashOf(old, from) & this.#mask) * PAIR;
-        this.#rows.copyWithin(row + ROW, row, row + ROW);
-        this.#rows.set(old.subarray(from, from + ROW), row);
-      }
+  /** Makes an empty table with a pair for each term up to this one. keeps (3) */
+  #grow(term: number): void {
+    const count = Math.min(PAIRS_MAX, 2 ** (32 - Math.clz32(term)));
+    this.#rows = new Int32Array(count * PAIR);
+    this.#mask = count - 1;
   }
 }
 

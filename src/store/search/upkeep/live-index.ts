@@ -8,14 +8,13 @@
  * (2) Keys are taken in the order of their last change.
  * (3) A key that a unit of work has changed may get its old value back. Whatever is
  *     indexed while a unit can be undone is dirty again if it is.
- * (4) The due queue has the time at which each document with an expiry, of the key
- *     or of a field, must be read again.
+ * (4) `due` has the time at which each document with an expiry, of the key or of a
+ *     field, must be read again.
  *
  * The work of a step is counted, not timed, so that a simulation repeats it.
  */
 import type { Bytes } from "../../../kernel/bytes.ts";
 import type { Keyspace } from "../../keyspace.ts";
-import { DueQueue } from "../../structures/due-queue.ts";
 import { HashValue } from "../../values/hash.ts";
 import { hashOfKey, type IndexOfDefinition, type SearchDefinition } from "../../values/search-definition.ts";
 import { type Value, valueBytesOf } from "../../values/table.ts";
@@ -25,10 +24,13 @@ import { SearchIndex } from "../index/search-index.ts";
 import type { InSlices, Spend } from "../slices.ts";
 import { analyzerFor } from "../text/analyzer.ts";
 import { ChangedKeys } from "./changed-keys.ts";
-import { SortedKeys } from "./sorted-keys.ts";
+import { DueKeys } from "./due-keys.ts";
+import { HashRanks, SortedKeys } from "./sorted-keys.ts";
 
 /** In steps of about 100 ns, for 100,000 documents of two fields, or of 46 words. */
 const STEPS_PER_KEY = 5;
+/** The place of a key in the stored order. */
+const STEPS_PER_RANK = 2;
 const STEPS_PER_DOCUMENT = 80;
 const STEPS_PER_BYTE_OF_TEXT = 1;
 /** A word that no document had is stemmed, and put to its place among all words. */
@@ -41,8 +43,6 @@ const INDEX_STEPS = 10;
 export const SLICE_STEPS = 15_000;
 /** Changed keys that may wait; beyond that the command that changes one indexes another. */
 export const DIRTY_KEYS_MAX = 1_000;
-/** Stale entries of the due queue that do not justify a rebuild. */
-const DUE_SLACK = 1_000;
 
 /**
  * A scan of all keys. `shows`: searches see the part that is done, as after SEARCH.CREATE and SEARCH.REINDEX; else they
@@ -50,6 +50,8 @@ const DUE_SLACK = 1_000;
  */
 interface Scan {
   readonly shows: boolean;
+  /** By the hashes of keys in the stored order; complete before the first key is collected. */
+  readonly ranks: HashRanks;
   readonly keys: SortedKeys;
   /** Of `Dictionary.scan`; undefined when all keys are collected. */
   cursor: number | undefined;
@@ -64,7 +66,7 @@ export class LiveIndex implements IndexOfDefinition {
   readonly #read: ReturnType<typeof documentReader>;
   /** Numbers of the TEXT fields. */
   readonly #textFields: readonly number[];
-  readonly #due = new DueQueue();
+  readonly due: DueKeys;
   #scan: Scan | undefined;
   /** Whether documents have changed since their order was recorded. */
   hasNewOrder = true;
@@ -72,6 +74,7 @@ export class LiveIndex implements IndexOfDefinition {
   constructor(keyspace: Keyspace, value: SearchDefinition) {
     this.#keyspace = keyspace;
     this.dirty = new ChangedKeys(keyspace.hashSeed);
+    this.due = new DueKeys(keyspace.hashSeed);
     this.value = value;
     this.index = new SearchIndex(value.definition, analyzerFor);
     this.#read = documentReader(value.definition);
@@ -120,10 +123,10 @@ export class LiveIndex implements IndexOfDefinition {
 
   /** Reads all keys again. The stored order of the definition decides in which order, then the bytes of the keys. */
   startScan({ shows }: { readonly shows: boolean }): void {
-    const ranks = new Map<number, number>();
-    for (const hash of this.value.storedOrder) ranks.set(hash, ranks.size);
-    const rankOf = ranks.size === 0 ? () => undefined : (key: Bytes) => ranks.get(hashOfKey(key));
-    this.#scan = { shows, keys: new SortedKeys(rankOf), cursor: 0 };
+    const { length } = this.value.storedOrder;
+    const ranks = new HashRanks(length, this.#keyspace.hashSeed);
+    const rankOf = length > 0 ? (key: Bytes) => ranks.rankOf(hashOfKey(key)) : () => undefined;
+    this.#scan = { shows, ranks, keys: new SortedKeys(rankOf), cursor: 0 };
   }
 
   /** Throws the documents away and reads all keys again: SEARCH.REINDEX. */
@@ -131,7 +134,7 @@ export class LiveIndex implements IndexOfDefinition {
     this.#change();
     this.index.clear();
     this.dirty.clear();
-    this.#due.rebuild([]);
+    this.due.clear();
     this.#forgetOrder();
     this.startScan({ shows: true });
   }
@@ -141,6 +144,7 @@ export class LiveIndex implements IndexOfDefinition {
     this.#change();
     this.#keyspace.undo?.push(key.length, () => this.note(key)); // keeps (3)
     this.index.remove(key);
+    this.due.delete(key);
     this.dirty.delete(key);
   }
 
@@ -151,7 +155,7 @@ export class LiveIndex implements IndexOfDefinition {
 
   /** True if `prepare` has something to do. */
   get mustPrepare(): boolean {
-    return this.dirty.size > 0 || this.#due.firstMs < this.#keyspace.nowMs;
+    return this.dirty.size > 0 || this.due.firstMs < this.#keyspace.nowMs;
   }
 
   /** Makes the index right for a search that follows, while no key changes. */
@@ -165,9 +169,9 @@ export class LiveIndex implements IndexOfDefinition {
   /** Reads documents again that have expired in part or as a whole; afterwards they may be dirty. */
   *expire(spend: Spend): InSlices<void> {
     const keyspace = this.#keyspace;
-    while (this.#due.firstMs < keyspace.nowMs) {
-      const key = this.#due.firstName as Bytes;
-      this.#due.pop();
+    while (this.due.firstMs < keyspace.nowMs) {
+      const key = this.due.firstKey as Bytes;
+      this.due.delete(key);
       // The look-up removes what has expired, and so notes the key; where nothing may be written, it stays in place.
       keyspace.peek(key);
       if (!keyspace.mayRemoveExpired) this.#update(key);
@@ -193,7 +197,12 @@ export class LiveIndex implements IndexOfDefinition {
   #runScan(scan: Scan, steps: number): number {
     const { prefixes } = this.value.definition;
     const { entries } = this.#keyspace;
+    const { storedOrder } = this.value;
     let left = steps;
+    for (const { ranks } = scan; ranks.count < storedOrder.length; left -= STEPS_PER_RANK) {
+      if (left <= 0) return left;
+      ranks.add(storedOrder[ranks.count] as number);
+    }
     while (scan.cursor !== undefined) {
       if (left <= 0) return left;
       const next = entries.scan(scan.cursor, (slot) => {
@@ -231,13 +240,16 @@ export class LiveIndex implements IndexOfDefinition {
     undo?.push(key.length, () => this.note(key)); // keeps (3)
     if (document === undefined) {
       this.index.remove(key);
+      this.due.delete(key);
       return STEPS_PER_KEY;
     }
     const kept = entries.keyAt(slot);
     const { termCount } = this.index;
     this.index.put(kept, document);
     const newTermSteps = STEPS_PER_NEW_TERM * (this.index.termCount - termCount);
-    if (dueMs < Number.POSITIVE_INFINITY) this.#pushDue(Math.max(dueMs, nowMs), kept); // keeps (4)
+    if (dueMs < Number.POSITIVE_INFINITY)
+      this.due.set(kept, Math.max(dueMs, nowMs)); // keeps (4)
+    else this.due.delete(kept);
     const valueSteps = Math.ceil(valueBytesOf(value as Value) / BYTES_PER_STEP);
     return STEPS_PER_DOCUMENT + valueSteps + this.#stepsOfTexts(document) + newTermSteps;
   }
@@ -247,19 +259,6 @@ export class LiveIndex implements IndexOfDefinition {
     for (const field of this.#textFields)
       for (const text of document[field] ?? []) steps += STEPS_PER_BYTE_OF_TEXT * (text as Bytes).length;
     return steps;
-  }
-
-  #pushDue(ms: number, key: Bytes): void {
-    this.#due.push(ms, key);
-    if (this.#due.length <= 2 * this.index.documentCount + DUE_SLACK) return;
-    const { entries, expiries } = this.#keyspace;
-    const due: [Bytes, number][] = [];
-    for (const each of this.index.keys()) {
-      const value = entries.get(each);
-      const dueMs = value === undefined ? 0 : dueMsOf(value, expiries.get(each));
-      if (dueMs < Number.POSITIVE_INFINITY) due.push([each, dueMs]);
-    }
-    this.#due.rebuild(due);
   }
 
   #change(): void {

@@ -23,8 +23,8 @@ import { reading, readVarint, skipVarints } from "./varint.ts";
 const nothing = new Uint32Array(0);
 const noDocuments = new Int32Array(0);
 const noBytes = new Uint8Array(0);
-/** The frequencies of a chunk in which no document has the term twice. */
-const ones = new Uint32Array(CHUNK_DOCUMENTS).fill(1);
+/** In place of the width of frequencies: those of a tail are in an array. */
+const OF_TAIL = -1;
 
 export class PostingsCursor implements Postings {
   document = -1;
@@ -56,11 +56,6 @@ export class PostingsCursor implements Postings {
   #bytes: Uint8Array = noBytes;
   #frequenciesAt = 0;
   #frequencyWidth = 0;
-  /** By the number of a document in the chunk or tail; read when they are first asked for. */
-  #frequencies: Uint32Array = nothing;
-  #hasFrequencies = false;
-  /** For the frequencies of chunks that do not all equal 1. */
-  #ownFrequencies = nothing;
   /** Where the positions of `#positionsSlot` begin. */
   #positionsAt = 0;
   #positionsSlot = 0;
@@ -187,24 +182,11 @@ export class PostingsCursor implements Postings {
   }
 
   #frequencyOf(slot: number): number {
-    if (!this.#hasFrequencies) this.#readFrequencies();
-    return this.#frequencies[slot] as number;
-  }
-
-  #readFrequencies(): void {
-    this.#hasFrequencies = true;
     const width = this.#frequencyWidth;
-    if (this.#isInTail) this.#frequencies = this.#tailPostings().frequencies;
-    else if (width === 0) this.#frequencies = ones;
-    else {
-      if (this.#ownFrequencies.length === 0) this.#ownFrequencies = new Uint32Array(CHUNK_DOCUMENTS);
-      const frequencies = this.#ownFrequencies;
-      const bytes = this.#bytes;
-      const start = this.#frequenciesAt;
-      if (width === 1) for (let i = 0; i < CHUNK_DOCUMENTS; i += 1) frequencies[i] = bytes[start + i] as number;
-      else for (let i = 0; i < CHUNK_DOCUMENTS; i += 1) frequencies[i] = readWide(bytes, start + i * width, width);
-      this.#frequencies = frequencies;
-    }
+    if (width === 1) return this.#bytes[this.#frequenciesAt + slot] as number;
+    if (width === 0) return 1;
+    if (width === OF_TAIL) return this.#tailPostings().frequencies[slot] as number;
+    return readWide(this.#bytes, this.#frequenciesAt + slot * width, width);
   }
 
   /** Where the positions of a document of a chunk begin: after those of the ones before it. */
@@ -227,6 +209,7 @@ export class PostingsCursor implements Postings {
   #readTail(): void {
     const { count, documents } = this.#tailPostings();
     this.#documents = documents;
+    this.#frequencyWidth = OF_TAIL;
     this.#last = count === 0 ? NO_DOCUMENT : (documents[count - 1] as number);
     this.#keepLive(count);
   }
@@ -273,7 +256,6 @@ export class PostingsCursor implements Postings {
   /** Drops removed documents from the first `count`. */
   #keepLive(count: number): void {
     this.#length = count;
-    this.#hasFrequencies = false;
     this.#hasSlots = this.#live.count < this.#live.limit;
     if (!this.#hasSlots) return;
     if (this.#slots.length < count) this.#slots = new Uint8Array(count);
