@@ -340,7 +340,7 @@ test("a node of an older format claims nothing that a newer one wrote, and says 
   assert.equal(third.host.loaded.size, SHARDS);
 });
 
-test("a front claims nothing, follows nothing and says nothing of formats, whoever lives", async () => {
+test("a front claims nothing, also when no other node lives, and logs nothing about formats", async () => {
   const cluster = await Cluster.create();
   const lines: string[] = [];
   const log = createLog({ level: "warn", sink: (line) => lines.push(line), clock: cluster.clock, format: "json" });
