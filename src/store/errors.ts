@@ -726,7 +726,7 @@ export function undoTooLarge(bytesMax: number): StoppedUnit {
   return new StoppedUnit(`ERR Script or transaction exceeds --max-undo-size (${bytesMax} bytes) and was stopped`);
 }
 
-/** `what` was undone. A full disk has the same text whether a command was refused or undone. */
-export function stoppedAndUndone(stopped: StoppedUnit, what: string): StoppedUnit {
-  return stopped instanceof NoDiskSpace ? stopped : new StoppedUnit(`${stopped.text}; ${what}`, stopped.reason);
+/** `what` was undone. */
+export function stoppedAndUndone({ text, reason }: StoppedUnit, what: string): StoppedUnit {
+  return new StoppedUnit(`${text}; ${what}`, reason);
 }

@@ -93,7 +93,8 @@ export class AtomicUnits {
       keyspace.expiredFieldCount = Math.min(keyspace.expiredFieldCount, expiredFieldCount);
       keyspace.evictedCount = Math.min(keyspace.evictedCount, evictedCount);
       this.#host.countMemory();
-      throw hasWritten ? stoppedAndUndone(error, undone) : error;
+      // A full disk has the same text whether a command was refused or undone.
+      throw hasWritten && !(error instanceof NoDiskSpace) ? stoppedAndUndone(error, undone) : error;
     } finally {
       keyspace.undo = undefined;
       users.undo = undefined;
