@@ -9,9 +9,12 @@ export interface ClusterNode {
   readonly name: string;
   readonly isAlive: boolean;
   readonly isDrained: boolean;
+  /** 0 for a front, which serves no shard. */
   readonly format: number;
   readonly since: string;
 }
+
+const FRONT_FORMAT = 0;
 
 export interface Shard {
   readonly shard: number;
@@ -37,15 +40,21 @@ export function Nodes({ nodes, self }: { nodes: readonly ClusterNode[]; self: st
     {
       title: "State",
       width: "minmax(8rem, 1fr)",
-      cell: ({ isAlive, isDrained }) => (
+      cell: ({ isAlive, isDrained, format }) => (
         <>
           <Badge tone={isAlive ? "good" : "bad"}>{isAlive ? "alive" : "dead"}</Badge>
+          {format === FRONT_FORMAT && <Badge tone="plain">front</Badge>}
           {isDrained && <Badge tone="warn">drained</Badge>}
         </>
       ),
     },
     { title: "Seen so since", width: "minmax(6rem, 1fr)", cell: ({ since }) => <Time at={Date.parse(since)} /> },
-    { title: "Format", width: "minmax(4rem, 1fr)", isWide: true, cell: ({ format }) => format },
+    {
+      title: "Format",
+      width: "minmax(4rem, 1fr)",
+      isWide: true,
+      cell: ({ format }) => (format === FRONT_FORMAT ? "–" : format),
+    },
   ];
   return (
     <Card title="Nodes">
