@@ -18,13 +18,12 @@
  * multiplied. At 1,000 writes a second no journal file is closed in it: when it is,
  * its bytes are sent once more. Once an hour a removal adds some lists.
  *
- * Run: npm run bench -- copies [--quick] [--only <part of a load>]     (--quick: short windows; writes no results)
+ * Run: npm run build && npm run bench -- copies [--quick] [--only <part of a load>]     (--quick: short windows; writes no results)
  */
 import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { performance } from "node:perf_hooks";
-import { fileURLToPath } from "node:url";
 import { parseArgs } from "node:util";
 import { makeBucket } from "../test/harness/object-stores/make-bucket.ts";
 import { startRadosgw } from "../test/harness/object-stores/radosgw-process.ts";
@@ -35,6 +34,7 @@ import { startPinned } from "./harness/pinned-process.ts";
 import { RawClient } from "./harness/raw-client.ts";
 import { writePart } from "./harness/results-page.ts";
 import { figure, table } from "./harness/table.ts";
+import { publishedProgram } from "./store/subjects.ts";
 
 const TOKEN = "token-of-the-bench-of-copies";
 const ADMIN = "admin-token-of-the-bench-of-copies";
@@ -142,11 +142,11 @@ async function runLoad({ requests, perSecondMax }: LoadKind, port: number, ms: n
 
 const parent = mkdtempSync(join(tmpdir(), "larder-copies-"));
 process.once("exit", () => rmSync(parent, { recursive: true, force: true }));
+const program = publishedProgram(parent);
 
 async function measure(load: LoadKind, store: CopyPlace): Promise<Costs> {
   const directory = mkdtempSync(join(parent, "data-"));
   const address = store.makeAddress?.();
-  const program = fileURLToPath(new URL("../bin/larder.cjs", import.meta.url));
   const server = await startPinned({
     command: [
       process.execPath,

@@ -14,12 +14,11 @@
  * p99 at most that limit plus 100 ms; with any other attack p99 at most 100 ms.
  * The load generator shares the machine with the server.
  *
- * Run: npm run bench -- neighbours [--quick] [--only <part of a name>]     (--quick: 5 s each; writes no results)
+ * Run: npm run build && npm run bench -- neighbours [--quick] [--only <part of a name>]     (--quick: 5 s each; writes no results)
  */
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { fileURLToPath } from "node:url";
 import { parseArgs } from "node:util";
 import { machineFacts } from "./harness/machine.ts";
 import { type PinnedProcess, startPinned } from "./harness/pinned-process.ts";
@@ -37,6 +36,7 @@ import {
   userTokenOf,
 } from "./neighbours/attacks.ts";
 import { type PingResult, ping } from "./neighbours/pings.ts";
+import { publishedProgram } from "./store/subjects.ts";
 
 const PER_SECOND = 50;
 const P50_MS_MAX = 5;
@@ -51,6 +51,7 @@ const seconds = isQuick ? 5 : 20;
 
 const parent = mkdtempSync(join(tmpdir(), "larder-neighbours-"));
 process.once("exit", () => rmSync(parent, { recursive: true, force: true }));
+const program = publishedProgram(parent);
 
 async function startServer(): Promise<{ readonly process: PinnedProcess; readonly ports: Ports }> {
   const names = [GOOD, ...Array.from({ length: 10 }, (_, index) => badName(index))];
@@ -59,7 +60,6 @@ async function startServer(): Promise<{ readonly process: PinnedProcess; readonl
   const users = [GOOD, badName(0)].map((name) => ({ name, token: userTokenOf(name) }));
   writeFileSync(file, JSON.stringify({ store: { databases }, messaging: { users } }), { mode: 0o600 });
   const directory = mkdtempSync(join(parent, "data-"));
-  const program = fileURLToPath(new URL("../bin/larder.cjs", import.meta.url));
   const started = await startPinned({
     command: [process.execPath, program, "serve", "--config", file, "--data-dir", directory, "--resp-port", "0"],
     core: "any",
