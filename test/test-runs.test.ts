@@ -12,9 +12,11 @@ import {
   clusterFiles,
   clusterProcesses,
   longest,
+  measuring,
   ownProcess,
   processesOf,
   singleOnly,
+  type TestProcess,
 } from "../tools/tests/processes.ts";
 import { rooms } from "../tools/tests/rooms.ts";
 import { differences, quiet, stateOfProcess } from "../tools/tests/shard.ts";
@@ -43,6 +45,14 @@ test("the longest files of a proof start first, each in its own process", () => 
   assert.deepEqual(
     first.map(({ files }) => files),
     longest.map((file) => [file]),
+  );
+});
+
+test("a proof runs alone what measures how long clients wait", () => {
+  const alone = processesOf([ALL], { isProof: true }).filter(({ isAlone }) => isAlone === true);
+  assert.deepEqual(
+    alone.map(({ files }) => files),
+    measuring.map((file) => [file]),
   );
 });
 
@@ -110,19 +120,28 @@ const fixtures = {
   "throws.mjs": `import { test } from "node:test";
     test("waits for a callback that throws", () => new Promise(() => {
       setTimeout(() => { throw new Error("in no test"); }, 1); }));`,
+  "alone.mjs": `import { test } from "node:test"; test("is alone", () => {});`,
   "ends.mjs": `import { test } from "node:test"; test("ends the process", () => process.exit(0));`,
 };
 
 type Fixture = keyof typeof fixtures;
 
 /** Runs fixtures in one process; returns the output of the run, and its exit code. */
-function runShardOf(...files: readonly Fixture[]): { readonly text: string; readonly status: number | null } {
+function runShardOf(...files: readonly Fixture[]): RunOutput {
+  return runOf([{ name: "shard", files }]);
+}
+
+interface RunOutput {
+  readonly text: string;
+  readonly status: number | null;
+}
+
+function runOf(processes: readonly (TestProcess & { readonly files: readonly Fixture[] })[]): RunOutput {
   const folder = mkdtempSync(join(tmpdir(), "larder-test-runs-"));
   try {
     for (const [name, text] of Object.entries(fixtures)) writeFileSync(join(folder, name), text);
     const program = `import { runTests } from ${JSON.stringify(RUN)};
-      const processes = [{ name: "shard", files: ${JSON.stringify(files)} }];
-      const { isPassed } = await runTests(processes, { concurrency: 1, testMsMax: 60_000, closingMsMax: 200 });
+      const { isPassed } = await runTests(${JSON.stringify(processes)}, { concurrency: 1, testMsMax: 60_000, closingMsMax: 200 });
       process.exit(isPassed ? 0 : 1);`;
     writeFileSync(join(folder, "run.mjs"), program);
     // A test process must not start another run, unless it is not marked as one.
@@ -133,6 +152,15 @@ function runShardOf(...files: readonly Fixture[]): { readonly text: string; read
     rmSync(folder, { recursive: true });
   }
 }
+
+test("what must be alone runs after the others", () => {
+  const { text, status } = runOf([
+    { name: "first", files: ["alone.mjs"], isAlone: true },
+    { name: "second", files: ["hooks.mjs", "passes.mjs"] },
+  ]);
+  assert.equal(status, 0, text);
+  assert.match(text, /✔ passes\.mjs.*✔ is alone/s);
+});
 
 test("files that share a process have their own hooks, and the run passes", () => {
   const { text, status } = runShardOf("hooks.mjs", "passes.mjs");

@@ -31,7 +31,7 @@ export interface RunResult {
   readonly shardMs: ReadonlyMap<string, number>;
 }
 
-/** Runs `processes` in their order. Their files are read from the working directory, the root of the repository. */
+/** Runs `processes` in their order, and then those that must be alone, one after the other. Their files are read from the working directory, the root of the repository. */
 export async function runTests(processes: readonly TestProcess[], options: RunOptions): Promise<RunResult> {
   const folder = mkdtempSync(join(tmpdir(), "larder-tests-"));
   process.once("exit", () => rmSync(folder, { recursive: true, force: true }));
@@ -39,16 +39,18 @@ export async function runTests(processes: readonly TestProcess[], options: RunOp
 
   const { concurrency, testMsMax, closingMsMax } = options;
   const report = new Report();
-  const left = [...processes];
+  const runOne = async (one: TestProcess): Promise<void> => {
+    const events: TestEvent[] = [];
+    const files = [entryOf(one, { folder, closingMsMax })];
+    for await (const event of run({ files, timeout: testMsMax })) events.push(event);
+    await report.add(one, events);
+  };
+  const left = processes.filter(({ isAlone }) => isAlone !== true);
   const lane = async (): Promise<void> => {
-    for (let one = left.shift(); one !== undefined; one = left.shift()) {
-      const events: TestEvent[] = [];
-      const files = [entryOf(one, { folder, closingMsMax })];
-      for await (const event of run({ files, timeout: testMsMax })) events.push(event);
-      await report.add(one, events);
-    }
+    for (let one = left.shift(); one !== undefined; one = left.shift()) await runOne(one);
   };
   await Promise.all(Array.from({ length: concurrency }, lane));
+  for (const one of processes) if (one.isAlone === true) await runOne(one);
   await report.end();
   const { isPassed, fileMs, shardMs } = report;
   const missing = processes.filter((one) => one.files.some((file) => !fileMs.has(nameOf(file, one))));
