@@ -123,8 +123,8 @@ export function describeExpiry(record: (code: number) => FrameWriter, key: Bytes
   record(SET_EXPIRY).bytes(key).time(atMs);
 }
 
-/** Puts a new value at a key, and overwrites it. The caller sets the expiry. */
-export function applyPut(keyspace: Keyspace, key: Bytes, value: Value): void {
+/** Puts a new value at a key, and overwrites it. The caller sets the expiry. True if the key existed. */
+export function applyPut(keyspace: Keyspace, key: Bytes, value: Value): boolean {
   const { entries, meter, undo } = keyspace;
   const slot = entries.find(key);
   if (slot < 0) {
@@ -145,6 +145,7 @@ export function applyPut(keyspace: Keyspace, key: Bytes, value: Value): void {
   if (undo !== undefined && typeof value === "object") undo.own(value);
   meter.add(value);
   keyspace.onReady?.(key, value);
+  return slot >= 0;
 }
 
 /** Puts a value at a key of a snapshot, in which each key is new. */
@@ -183,12 +184,13 @@ export function applyClearExpiry(keyspace: Keyspace, key: Bytes): void {
   expiries.removeAt(slot);
 }
 
+/** Removes a key, if it exists. A key that does not has no expiry either, so the other tables need no look then. */
 export function applyRemove(keyspace: Keyspace, key: Bytes): void {
   const { entries, meter, undo } = keyspace;
-  applyClearExpiry(keyspace, key);
-  applyClearFieldExpiryKey(keyspace, key);
   const slot = entries.find(key);
   if (slot < 0) return;
+  applyClearExpiry(keyspace, key);
+  applyClearFieldExpiryKey(keyspace, key);
   const value = entries.valueAt(slot);
   if (undo !== undefined) pushRemoval(keyspace, undo, slot);
   meter.remove(value);

@@ -181,8 +181,8 @@ function overwritesLong(keyspace: Keyspace, key: Bytes, content: Buffer): boolea
 }
 
 function applyPutString(keyspace: Keyspace, key: Bytes, value: StringValue): void {
-  applyPut(keyspace, key, value);
-  if (keyspace.expiries.size > 0) applyClearExpiry(keyspace, key);
+  const existed = applyPut(keyspace, key, value);
+  if (existed && keyspace.expiries.size > 0) applyClearExpiry(keyspace, key);
 }
 
 function applyPutStringUntil(keyspace: Keyspace, key: Bytes, content: { value: StringValue; atMs: number }): void {
