@@ -134,6 +134,33 @@ test("docker-compose reads compose.yaml: three nodes, PostgreSQL, its tables, an
   assert.match(found.get("tables") ?? "", /^ {4}command:\n +- cluster\n +- init$/m);
 });
 
+test("docker-compose reads the compose.yaml of one larder: a volume, ports on loopback, and nothing else to write", {
+  skip: missingProgram("docker-compose"),
+}, () => {
+  const { status, stdout, stderr } = spawnSync("docker-compose", ["-f", "compose.yaml", "config"], {
+    encoding: "utf8",
+  });
+  assert.deepEqual([status, stderr], [0, ""]);
+  for (const part of [/^ {4}read_only: true$/m, /^ {4}cap_drop:\n +- ALL$/m, /^ +(?:- larder-data:|target: )\/data\b/m])
+    assert.match(stdout, part);
+  for (const port of [8079, 8080, 8081])
+    assert.match(stdout, new RegExp(`\\b127\\.0\\.0\\.1(?::|\\s+target: )${port}\\b`));
+  assert.equal(stdout.match(/\btarget: 80\d\d\b|:80\d\d(?:\/tcp)?$/gm)?.length, 3, "no other port is open");
+});
+
+test("containers and the service of a node are not killed while larder stops", () => {
+  const reading = readSettings({ arguments: ["serve"], environment: {}, readFile: read });
+  assert.ok(reading.kind === "run", JSON.stringify(reading));
+  for (const path of ["compose.yaml", COMPOSE, UNIT]) {
+    const limits = Array.from(read(path).matchAll(/^ *(?:stop_grace_period: |TimeoutStopSec=)(\d+)s?$/gm), ([, s]) =>
+      Number(s),
+    );
+    assert.ok(limits.length > 0, path);
+    // Requests, deliveries and a copy each have the grace; then it writes and syncs.
+    for (const limit of limits) assert.ok(limit * 1_000 >= 3 * reading.run.settings.shutdownGraceMs + 15_000, path);
+  }
+});
+
 test("HAProxy reads haproxy.cfg", { skip: missingProgram("haproxy") }, () => {
   const env = { ...process.env, ...FRONT };
   const { status, stderr } = spawnSync("haproxy", ["-c", "-f", BALANCER], { encoding: "utf8", env });
@@ -151,7 +178,7 @@ test("health checks ask the path of readiness at the default admin port", () => 
 });
 
 test("systemd reads the unit of a node without a complaint", {
-  skip: spawnSync("systemd-analyze", ["--version"]).error !== undefined && "systemd-analyze is not on the PATH",
+  skip: missingProgram("systemd-analyze"),
 }, (context) => {
   const folder = temporaryFolder(context);
   // It looks for the program and for the user.

@@ -58,6 +58,8 @@ async function bundleEntries(
     chunkFileNames: "[name]-[hash].js",
     // The sources have them, and the types.
     comments: false,
+    // Their own names are shorter than a letter and the name, which most importers need.
+    minifyInternalExports: false,
     ...output,
   });
   await bundle.close();

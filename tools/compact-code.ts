@@ -1,7 +1,7 @@
 /**
- * Leaves out the spaces of bundled code that nobody needs: the indentation, and
- * those around operators. Names, line breaks and literals stay, so a stack trace
- * still names functions and lines, and the sources have the readable form.
+ * Leaves out the spaces of bundled code that nobody needs: the indentation, those around operators, and line breaks
+ * next to brackets and commas. Names, literals and the line of each statement stay, so a stack trace still names
+ * functions and lines, and the sources have the readable form.
  */
 import type { Plugin } from "rolldown";
 import { minifySync, parseSync, Visitor } from "rolldown/utils";
@@ -46,7 +46,8 @@ function printed(code: string): string {
 function literalsOf(code: string): readonly Range[] {
   const { program, comments, errors } = parseSync("code.js", code, { sourceType: "module" });
   assert(errors.length === 0, `the code is valid: ${errors[0]?.message ?? ""}`);
-  const found: Range[] = [...comments];
+  // A comment to the end of its line ends with the line break.
+  const found: Range[] = comments.map(({ type, start, end }) => ({ start, end: type === "Line" ? end + 1 : end }));
   const visitor = new Visitor({
     Literal: (literal) => void found.push(literal),
     TemplateElement: (element) => void found.push(element),
@@ -55,7 +56,7 @@ function literalsOf(code: string): readonly Range[] {
   return found.sort((a, b) => a.start - b.start);
 }
 
-/** Code without literals: spaces and tabs stay only where two characters would become one token. */
+/** Code without literals: spaces and line breaks stay only where they may matter, or begin a statement. */
 function withoutSpaces(code: string, { start, end }: Range): string {
   let text = "";
   for (let at = start; at < end; at += 1) {
@@ -63,15 +64,21 @@ function withoutSpaces(code: string, { start, end }: Range): string {
       text += code[at];
       continue;
     }
-    const before = code[at - 1] ?? "\n";
+    const first = at;
     while (at + 1 < end && isSpace(code[at + 1])) at += 1;
-    if (separates(before, code[at + 1] ?? "\n")) text += " ";
+    text += spaceFor(code.slice(first, at + 1), code[first - 1] ?? "\n", code[at + 1] ?? "\n");
   }
   return text;
 }
 
 function isSpace(character: string | undefined): boolean {
-  return character === " " || character === "\t";
+  return character === " " || character === "\t" || character === "\n";
+}
+
+/** What is left of the spaces between two characters. */
+function spaceFor(spaces: string, before: string, after: string): string {
+  if (spaces.includes("\n")) return "{([,".includes(before) || "})]".includes(after) ? "" : "\n";
+  return separates(before, after) ? " " : "";
 }
 
 /** Whether a space between two characters may matter. */

@@ -18,6 +18,7 @@ const requirable = [
   "haproxy",
   "caddy",
   "docker-compose",
+  "systemd-analyze",
   "radosgw",
   "swift-proxy-server",
   "chromium",

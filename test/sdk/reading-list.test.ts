@@ -1,16 +1,20 @@
 /** The example in examples/reading-list, with all official clients, as in its README. */
 import assert from "node:assert/strict";
+import { execFile } from "node:child_process";
 import { readFileSync } from "node:fs";
 import type { AddressInfo } from "node:net";
 import { after, before, mock, test } from "node:test";
+import { promisify } from "node:util";
 import { type Application, createApplication, type Environment } from "../../examples/reading-list/application.ts";
 import { listen } from "../../examples/reading-list/listen.ts";
 import type { Larder, StartOptions } from "../../src/mod.ts";
 import { startSuite } from "../harness/cluster/suite-server.ts";
+import { missingProgram } from "../harness/required-programs.ts";
 
 const DAY_MS = 86_400_000;
 /** Each look is a request, so this is seconds. */
 const LOOKS_MAX = 5_000;
+const README = new URL("../../examples/reading-list/README.md", import.meta.url);
 
 let larder: Larder;
 let server: Awaited<ReturnType<typeof listen>>;
@@ -71,6 +75,34 @@ test("texts are found by their words, and a schedule makes a digest, which a web
   assert.equal(approved.status, 200);
   const { digests } = await digestsOnce((view) => view.digests.length > 0);
   assert.deepEqual(digests, [{ texts: ["a", "b"], approvedBy: "Ann" }]);
+});
+
+/** The answer to a call of the README, as soon as it succeeds and is as expected. */
+async function answerOf(line: string, expected = /^/): Promise<string> {
+  const here = line
+    .replaceAll("localhost:3000", new URL(baseUrl).host)
+    .replace("curl ", "curl --fail --silent --show-error ");
+  for (let look = 0; look < LOOKS_MAX; look += 1) {
+    const done = await promisify(execFile)("bash", ["-c", here]).catch(() => undefined);
+    if (done !== undefined && expected.test(done.stdout)) return done.stdout;
+  }
+  return assert.fail(`${line.trim()} is not answered by ${expected}`);
+}
+
+test("the calls with curl in the README are answered, one after the other", {
+  skip: missingProgram("curl"),
+}, async () => {
+  await larder.reset();
+  const lines = readFileSync(README, "utf8").split("\n");
+  const calls = lines.filter((line) => line.startsWith("    curl "));
+  const last = calls.pop() ?? assert.fail("the README has calls");
+  const answers: string[] = [];
+  for (const line of calls) answers.push(await answerOf(line));
+  assert.match(answers[2] ?? "", /^\{"texts":\[\{"id":"b"/);
+  assert.equal(
+    await answerOf(last, /approvedBy/),
+    '{"digests":[{"texts":["a","b"],"approvedBy":"Ann"}],"approveAt":null}',
+  );
 });
 
 test("a client above its rate limit is refused, and only requests signed by larder start the workflow", async () => {

@@ -2,7 +2,8 @@
  * Packs larder as for publishing and uses it as a new user would: an empty
  * folder, `npm install <tarball>` without scripts, `npx larderd dev`, the official
  * clients, the library, its types; on each supported version of Node; tests of
- * node:test, Vitest and Jest; and the help of each command. Needs the npm registry, and takes about two minutes.
+ * node:test, Vitest and Jest; and the help of each command. Checkers of others read its OpenAPI documents and manifests.
+ * Needs the npm registry, and takes about two minutes.
  *
  * Run: npm run package
  */
@@ -14,6 +15,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { commandRows } from "../../src/program/cli/commands.ts";
+import { tryOutsideChecks } from "./outside-checks.ts";
 import { tryPageTests } from "./page-tests.ts";
 
 /** The oldest and the newest supported version. */
@@ -67,6 +69,7 @@ try {
   tryRunners(tarball);
   tryExample(tarball);
   checkGlobalInstall(tarball);
+  await tryOutsideChecks(folder, npm);
 } finally {
   rmSync(folder, { recursive: true, force: true });
 }

@@ -5,6 +5,7 @@ import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, statSync, wri
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { type TestContext, test } from "node:test";
+import { missingProgram } from "../../../../test/harness/required-programs.ts";
 import { StartRefusal } from "../../refusal.ts";
 import { readSettings } from "../../settings/read-settings.ts";
 import { installService, planService } from "./install.ts";
@@ -14,7 +15,6 @@ import { printUnit } from "./unit.ts";
 
 const UNIT = "/etc/systemd/system/larder.service";
 const ENVIRONMENT = "/etc/larder/larder.env";
-const hasAnalyzer = spawnSync("systemd-analyze", ["--version"]).error === undefined;
 
 interface NotedMachine extends Machine {
   /** The programs that were run since the last look. */
@@ -221,7 +221,7 @@ test("a service of a user has its files at home, and no part that only root can 
 });
 
 test("systemd reads the units without a complaint, with any path, and rates that of the machine as safe", {
-  skip: !hasAnalyzer && "systemd-analyze is not on the PATH",
+  skip: missingProgram("systemd-analyze"),
 }, (context) => {
   const machine = machineIn(context, { node: process.execPath, program: "/srv/a b/larder.cjs" });
   const strange = plan(machine, "--port 443");
