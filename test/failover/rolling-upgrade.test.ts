@@ -2,9 +2,9 @@
  * An upgrade of three nodes, one after the other, while clients write and
  * publish through each of them: the build of an earlier commit beside this one.
  *
- * `EARLIER` is the last release, or before the first one the last version that
- * landed. After a release, set it to the commit of its tag. To begin from another
- * commit, such as the last one whose tables have version 4:
+ * `EARLIER` is the last release, or before the first one the last commit whose files
+ * have format 1. After a release, set it to the commit of its tag. To begin from
+ * another commit, such as the last one whose tables have version 4:
  *
  *     LARDER_EARLIER=7913684d npm run t -- test/failover/rolling-upgrade.test.ts
  */
