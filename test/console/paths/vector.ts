@@ -55,9 +55,9 @@ export const vector: MainPath = {
       const headers = { authorization: `Bearer ${token}` };
       await (await fetch(`${url}/upsert-data/shelf-${number}`, { method: "POST", headers, body })).text();
     }
-    await follow(page, "Vector", "Namespaces");
+    await page.locator("nav.side").getByRole("link", { name: "Namespaces" }).click();
     const list = page.getByRole("table", { name: "Namespaces" });
-    await list.getByRole("row", { name: /^shelf-100 1 0 \d+\.\d kB Delete$/ }).waitFor();
+    await list.getByRole("row", { name: /^shelf-100 1 0 [\d.]+ kB Delete$/ }).waitFor();
     await page.getByRole("rowgroup", { name: "Rows of Namespaces" }).press("End");
     await page.locator('[role=table][aria-rowcount="112"]').waitFor();
 

@@ -38,9 +38,11 @@ export default function Namespaces({ params: { tenant = "" } }: PageProps) {
   const list = useLoad((signal) => firstNamespaces(tenant, wanted.current, signal), [tenant], {
     everyMs: (page) => listMs(EVERY_MS, page?.rows.length),
   });
-  const hasMore = list.value?.cursor !== undefined && list.error === undefined && !list.isLoading;
+  const rows = list.value?.rows ?? [];
+  const hasMore = list.value?.cursor !== undefined && list.error === undefined;
   const more = (): void => {
-    wanted.current += PAGE;
+    if (wanted.current > rows.length) return; // They are on their way.
+    wanted.current = rows.length + PAGE;
     list.reload();
   };
   if (value === undefined) return error === undefined ? <Loading /> : <ErrorBox error={error} onRetry={reload} />;
@@ -79,7 +81,7 @@ export default function Namespaces({ params: { tenant = "" } }: PageProps) {
       </Card>
       <Table
         label="Namespaces"
-        rows={list.value?.rows ?? []}
+        rows={rows}
         onEnd={hasMore ? more : undefined}
         keyOf={({ name }) => name}
         hrefOf={({ name }) => indexPage(tenant, "records", { namespace: name })}
