@@ -1,10 +1,11 @@
 /** The pages that the other paths pass by: URL groups, limits, keys and events; Pub/Sub, the slow log and users of the store. */
+import assert from "node:assert/strict";
 import type { Page } from "playwright-core";
 import { follow, type MainPath, press, type Visit } from "./main-path.ts";
 
 export const otherPages: MainPath = {
   area: "Other pages",
-  fact: "makes a group, pins a limit, rotates keys, wakes a run, publishes to a channel, logs slow commands and makes a user",
+  fact: "makes a group, pins a limit, rotates masked keys, wakes a run, publishes to a channel, logs slow commands and makes a user",
   async walk(visit) {
     await ofMessaging(visit);
     await ofTheStore(visit);
@@ -34,6 +35,12 @@ async function ofMessaging({ page, app }: Visit): Promise<void> {
   await follow(page, "Messaging", "Signing keys");
   await press(page, "Rotate", true);
   await page.getByText("Rotated", { exact: true }).waitFor();
+  const keys = page.getByText(/^sig_/);
+  assert.equal(await keys.count(), 0);
+  const noted = page.waitForResponse((response) => response.url().endsWith("/reveal"));
+  await page.getByRole("button", { name: "Show" }).first().click();
+  assert.equal((await noted).status(), 200);
+  await keys.waitFor();
 
   const approval = app.workflow("approval", async (context) => {
     const { eventData } = await context.waitForEvent("approval", "approved", { timeout: "1h" });
