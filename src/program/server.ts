@@ -35,7 +35,6 @@ import { secretBytes } from "../kernel/random.ts";
 import { freeBytesNow } from "../persistence/disk/disk-usage.ts";
 import {
   type AreaApi,
-  type AreaClients,
   type AreaData,
   type AreaName,
   areaNames,
@@ -80,6 +79,7 @@ import { shownSettings } from "./settings/shown-settings.ts";
 import { stderrEvents } from "./stderr.ts";
 import { areaOfKind, areaTenantOf, kindOfArea, TenantAdministration, tenantNouns } from "./tenants/administration.ts";
 import { type AuditLog, openAuditLog, SERVER } from "./tenants/audit-log.ts";
+import { namespaceCalls } from "./tenants/namespace-calls.ts";
 import { indexRulesOf, resolveTenants, secretPaths, type Tenants } from "./tenants/tokens.ts";
 import type { CopyThread } from "./workers/copy-thread.ts";
 
@@ -262,10 +262,10 @@ export class Server implements SlotEvents {
     return slot.api;
   }
 
-  /** A node that serves no shard of the store has none. */
-  get #clients(): AreaClients {
-    const isStandby = this.#slots.some(({ name, status }) => name === "store" && status === "standby");
-    return isStandby ? noClients : this.#serving("store").clients;
+  /** Undefined on a node that serves no shard of the area. */
+  #servedHere(name: AreaName): AreaApi | undefined {
+    const isStandby = this.#slots.some((slot) => slot.name === name && slot.status === "standby");
+    return isStandby ? undefined : this.#serving(name);
   }
 
   snapshotDue(area: AreaName, shard?: number): void {
@@ -392,7 +392,7 @@ export class Server implements SlotEvents {
       settings: () => shownSettings(run),
       problems: () => this.#problems.list(),
       ...clientCalls({
-        clients: () => this.#clients,
+        clients: () => this.#servedHere("store")?.clients ?? noClients,
         databases: () => calls.listTenants("databases"),
         node: this.#cluster?.name,
       }),
@@ -406,6 +406,10 @@ export class Server implements SlotEvents {
       },
       deleteTenant: (kind, name) => calls.deleteTenant(kind, name),
       resetPassword: (kind, name) => calls.resetPassword(kind, name),
+      ...namespaceCalls({
+        data: () => this.#servedHere("vector")?.data,
+        indexes: () => calls.knownTenants("indexes"),
+      }),
       ...(backups !== undefined && {
         async backUp() {
           if (isClustered(run)) throw backupOfCluster;

@@ -9,12 +9,14 @@ import { Application } from "../sdk/workflow/application.ts";
 import { goTo, missingBrowser, openBrowser, openPage } from "./browser.ts";
 import { askedSizes } from "./paths/asked-sizes.ts";
 import { messaging } from "./paths/messaging.ts";
+import { otherPages } from "./paths/other-pages.ts";
 import { storePath, types } from "./paths/store.ts";
 import { vector } from "./paths/vector.ts";
 import { workflows } from "./paths/workflows.ts";
 
 const random = seededRandom(seedFrom("LARDER_CONSOLE_SEED"));
-const areas = [messaging, workflows, storePath(drawnPart(types, { oneIn: types.length, random })), vector];
+const store = storePath(drawnPart(types, { oneIn: types.length, random }));
+const areas = [messaging, workflows, store, vector, otherPages];
 
 describe("main paths of the console", { skip: missingBrowser() }, () => {
   const app = new Application();

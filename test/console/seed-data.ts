@@ -67,6 +67,7 @@ async function fillStore({ store }: Larder): Promise<void> {
 }
 
 async function fillVector({ vector }: Larder): Promise<void> {
+  await post(vector, `/upsert-data/${encodeURIComponent(MARKUP)}`, { id: "1", data: "text" });
   await post(
     vector,
     "/upsert-data",

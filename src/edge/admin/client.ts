@@ -5,7 +5,6 @@
 import { parseJsonText } from "../../kernel/json/parse.ts";
 import { loadHttp } from "../http/builtin-module.ts";
 import type { AuditPage } from "./audit.ts";
-import type { ClientsPage } from "./clients.ts";
 import type { BackupMade, ChangeReach, TenantKind, TenantTokens } from "./routes.ts";
 import type { SettingFacts } from "./settings.ts";
 
@@ -78,18 +77,28 @@ export function askForAudit(
   });
 }
 
+/** A part of a list, whose rows are not checked. */
+export interface ListPage {
+  readonly rows: readonly Fields[];
+  /** Where the next page begins; absent at the end of the list. */
+  readonly cursor?: string;
+}
+
 /** Requests a page of the clients. `query`: its parameters, which the server checks. */
 export function askForClients(
   call: AdminCall,
   query: Readonly<Record<string, string>>,
-): Promise<AdminAnswer<Pick<ClientsPage, "cursor"> & { readonly clients: readonly Fields[] }>> {
-  const path = `/v1/clients?${new URLSearchParams(query)}`;
-  const question = { method: "GET", path, silenceMsMax: SILENCE_MS_MAX, charactersMax: LIST_CHARACTERS_MAX } as const;
-  return ask(call, question, ({ clients, cursor }) => {
-    if (!Array.isArray(clients)) return undefined;
-    const fields = clients.map((each: unknown) => Object(each) as Fields);
-    return { clients: fields, ...(typeof cursor === "string" && { cursor }) };
-  });
+): Promise<AdminAnswer<ListPage>> {
+  return askForPage(call, { path: "/v1/clients", list: "clients", query });
+}
+
+/** Requests a page of the namespaces of an index. `query`: its parameters, which the server checks. */
+export function askForNamespaces(
+  call: AdminCall,
+  { index, query }: { index: string; query: Readonly<Record<string, string>> },
+): Promise<AdminAnswer<ListPage>> {
+  const path = `/v1/indexes/${encodeURIComponent(index)}/namespaces`;
+  return askForPage(call, { path, list: "namespaces", query });
 }
 
 /** Ends the connection of a client. `id`: as it was given; the server checks it. */
@@ -200,6 +209,20 @@ export function askToDelete(
 ): Promise<AdminAnswer<Fields>> {
   const path = `/v1/${kind}/${encodeURIComponent(name)}`;
   return ask(call, { method: "DELETE", path, silenceMsMax: SILENCE_MS_MAX }, (fields) => fields);
+}
+
+/** `list`: the field of the answer that has the rows. */
+function askForPage(
+  call: AdminCall,
+  { path: route, list, query }: { path: string; list: string; query: Readonly<Record<string, string>> },
+): Promise<AdminAnswer<ListPage>> {
+  const path = `${route}?${new URLSearchParams(query)}`;
+  const question = { method: "GET", path, silenceMsMax: SILENCE_MS_MAX, charactersMax: LIST_CHARACTERS_MAX } as const;
+  return ask(call, question, ({ [list]: listed, cursor }) => {
+    if (!Array.isArray(listed)) return undefined;
+    const rows = listed.map((each: unknown) => Object(each) as Fields);
+    return { rows, ...(typeof cursor === "string" && { cursor }) };
+  });
 }
 
 interface Question {

@@ -34,6 +34,7 @@ async function send(
       problems: () => [],
       clients: async (query) => ({ clients: [], cursor: JSON.stringify(query) }),
       killClient: async (id) => id === 7,
+      namespaces: async (index, query) => ({ namespaces: [], cursor: JSON.stringify({ index, ...query }) }),
       snapshot: () => isDev,
       backUp: async () => ({ directory: "backup-1", areas: [{ name: "store", position: 7 }] }),
       ...(isDev && { reset: async () => {} }),
@@ -111,6 +112,12 @@ const guarded: readonly (readonly [line: string, sent: Sent, status: number, bod
     200,
     String.raw`{"clients":[],"cursor":"{\"database\":\"main\",\"user\":\"ann\",\"name\":\"w\",\"count\":3,\"cursor\":12}"}`,
   ],
+  [
+    "GET /v1/indexes/docs/namespaces?prefix=a%20b&count=3&cursor=0",
+    {},
+    200,
+    String.raw`{"namespaces":[],"cursor":"{\"index\":\"docs\",\"prefix\":\"a b\",\"count\":3,\"cursor\":0}"}`,
+  ],
   ["DELETE /v1/clients/7", {}, 200, '{"id":7}'],
   ["DELETE /v1/clients/8", {}, 404, '{"error":"There is no client 8"}'],
   [
@@ -167,7 +174,18 @@ const refusedClientQueries: readonly (readonly [query: string, text: string])[] 
   ["cursor=0", 'Invalid value for cursor: "0" is not the cursor of a page'],
 ];
 
+const refusedNamespaceQueries: readonly (readonly [query: string, text: string])[] = [
+  ["name=a", 'Unknown parameter "name": the parameters are prefix, count, cursor'],
+  ["prefix=", 'Invalid value for prefix: "" is not a text with a character'],
+  ["count=0", 'Invalid value for count: "0" is not a whole number from 1 to 1000'],
+  ["cursor=01", 'Invalid value for cursor: "01" is not the cursor of a page'],
+];
+
 test("a parameter that is unknown, repeated or invalid is refused by its name", async () => {
+  for (const [query, text] of refusedNamespaceQueries) {
+    const { status, body } = await send(`GET /v1/indexes/docs/namespaces?${query}`, { token: "secret" });
+    assert.deepEqual([status, JSON.parse(String(body))], [400, { error: text }], query);
+  }
   for (const [query, text] of refusedClientQueries) {
     const { status, body } = await send(`GET /v1/clients?${query}`, { token: "secret" });
     assert.deepEqual([status, JSON.parse(String(body))], [400, { error: text }], query);

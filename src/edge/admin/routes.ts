@@ -27,6 +27,7 @@ import { OPENAPI_PATH } from "../openapi/area.ts";
 import { failureReply } from "../respond.ts";
 import { type AuditPage, type AuditQuery, auditParameters } from "./audit.ts";
 import { CLIENT_ID_EXPECTED, type ClientsPage, type ClientsQuery, clientParameters, readClientId } from "./clients.ts";
+import { type NamespacesPage, type NamespacesQuery, namespaceParameters } from "./namespaces.ts";
 import type { Problem } from "./problem.ts";
 import { type QueryRows, readQuery } from "./query.ts";
 import type { SettingFacts } from "./settings.ts";
@@ -140,6 +141,8 @@ export interface Administration {
   createTenant(kind: TenantKind, name: string, description?: Readonly<Record<string, unknown>>): Promise<TenantTokens>;
   deleteTenant(kind: TenantKind, name: string): Promise<ChangeReach>;
   resetPassword(kind: TenantKind, name: string): Promise<TenantTokens>;
+  /** The namespaces of an index. Refused by a node of a cluster that does not serve it. */
+  namespaces(index: string, query: NamespacesQuery): Promise<NamespacesPage>;
   /** Makes a backup of everything acknowledged before. Absent if data is not persisted. */
   backUp?(): Promise<BackupMade>;
   /** Reads the audit log, the newest entries first. Absent if data is not persisted. */
@@ -252,6 +255,17 @@ export const adminRoutes = [
   ]),
   ...tenantKinds.flatMap(tenantRoutes),
   ...adminRows([
+    {
+      id: "listNamespaces",
+      method: "GET",
+      path: "/v1/indexes/<name>/namespaces",
+      summary: "lists the namespaces of an index, with their records and their memory",
+      access: "admin",
+      parameters: namespaceParameters,
+      handle: async ({ administration, name, query }) => ({
+        value: await administration.namespaces(name, readQuery(namespaceParameters, query)),
+      }),
+    },
     {
       id: "getStats",
       method: "GET",
@@ -444,6 +458,7 @@ export function openAdminArea(watched: Watched, refusal: RequestFailure): HttpSe
     ...watched,
     ...{ stats: refuse, settings: refuse, problems: refuse, clients: refuse, killClient: refuse, snapshot: refuse },
     ...{ listTenants: refuse, knownTenants: refuse, createTenant: refuse, deleteTenant: refuse, resetPassword: refuse },
+    namespaces: refuse,
   };
   return adminAreaFor(administration, { admits: refuse, callerOf: ({ remoteAddress }) => remoteAddress });
 }

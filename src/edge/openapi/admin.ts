@@ -115,6 +115,19 @@ const descriptions: Readonly<Record<AdminOperationId, Described>> = {
   createIndex: createTenant("indexes"),
   deleteIndex: deleteTenant,
   resetIndexPassword: resetPassword,
+  listNamespaces: {
+    done: object(
+      { namespaces: list(named("Namespace")) },
+      { cursor: described(text, "Continues the list; absent at its end") },
+    ),
+    refusals: [400, 404, 409],
+    example: {
+      answer: {
+        namespaces: [{ name: "", vectorCount: 1_200, pendingVectorCount: 0, memoryBytes: 2_457_600 }],
+        cursor: "0",
+      },
+    },
+  },
   listUsers: listTenants("users"),
   createUser: createTenant("users"),
   deleteUser: deleteTenant,
@@ -198,6 +211,10 @@ export function describeAdmin(): AreaDescription {
       Startup: object({ status: words("started", "starting"), areas: mapOf(text) }),
       Readiness: object({ status: words("ready", "not ready"), areas: mapOf(text), reasons: list(text) }),
       Tenant: { ...object({ name: text, source: text }, { memoryBytes: count }), additionalProperties: anything },
+      Namespace: object({
+        ...{ name: described(text, "Empty: the default namespace"), vectorCount: count, pendingVectorCount: count },
+        memoryBytes: count,
+      }),
       Tokens: { ...object({ name: text, token: text, readOnlyToken: text }), additionalProperties: anything },
       AuditEntry: object(
         { time: text, action: text, caller: text, outcome: words(...auditOutcomes) },

@@ -20,6 +20,7 @@ const unixSeconds = described(integer, "Unix seconds");
 const headers = described(mapOf(list(text)), "Lists of values by name");
 const base64 = described(text, "Base64");
 const damaged = described(text, "Replaces a body that is damaged on disk");
+const failedAttempts = list(object({ error: text, body: text, headers, status: count, time: unixMs }));
 const callbackState = words("CALLBACK_INPROGRESS", "CALLBACK_SUCCESS", "CALLBACK_FAIL", "CALLBACK_CANCELED");
 
 /** Optional fields of a message in every view. */
@@ -252,13 +253,14 @@ export const messagingSchemas: Readonly<Record<string, Schema>> = {
           failStatus: count,
           failResponse: text,
           dlqId: text,
-          errors: list(object({ error: text, body: text, headers, status: count, time: unixMs })),
+          errors: failedAttempts,
           responseBody: text,
           responseHeaders: headers,
           responseStatus: count,
           nextDeliveryTime: unixMs,
         },
       ),
+      errors: described(failedAttempts, "Of an ended run: failed attempts after its last step"),
       dlqId: text,
       flowControlKey: text,
       ...labels,

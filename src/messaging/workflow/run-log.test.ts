@@ -170,6 +170,24 @@ test("a step that succeeded later has the failed attempts of all deliveries that
   ]);
 });
 
+test("an ended run has the failed attempts of the delivery after its last step, which only succeeded later", () => {
+  const result = { id: "msg_2", body: { stepId: 1, stepName: "a" } };
+  const messages = [start, { ...result, states: [created, active, error, retry, active, delivered] }];
+  const log = logOf(messages, { run: runOf(runState.success) });
+  assert.deepEqual(shown(log), [
+    ["sequential", "init STEP_SUCCESS input"],
+    ["sequential", "1 a STEP_SUCCESS"],
+  ]);
+  assert.deepEqual(
+    log.lastErrors.map(({ error: text, time }) => [text, time]),
+    [["500 Internal Server Error", 6]],
+  );
+  // While the run goes on, a step may still follow.
+  assert.deepEqual(logOf(messages).lastErrors, []);
+  const givenUp = [start, { ...result, states: [created, active, error, failed] }];
+  assert.deepEqual(logOf(givenUp, { run: runOf(runState.failed) }).lastErrors, []);
+});
+
 test("a delivery under way is in progress, except in a run that has ended", () => {
   const messages = [{ ...start, states: [created, active] }];
   assert.deepEqual(shown(logOf(messages)), [

@@ -49,6 +49,8 @@ interface RunStep {
 
 export interface RunLog {
   readonly groups: readonly StepGroup[];
+  /** Of a run that has ended: failed attempts of deliveries that no step followed, though a later attempt succeeded. */
+  readonly lastErrors: readonly StepError[];
   /** The last answer that made the run fail. */
   readonly failure: StepError | undefined;
   /** Errors of the call that reported the failure. */
@@ -73,8 +75,10 @@ export function runLogOf(run: Run, entries: readonly LogEntry[], { nowMs, phrase
   const listed = messages.slice(Math.max(last, 0)).filter(isListed);
   const failed = messages.find((message) => message.state === messageState.failed && isOfEndpoint(message));
   const failureCalls = messages.filter(({ fields }) => fields.workflow?.callType === "failureCall");
+  const grouping = new Grouping(run, listed, { nowMs, invoked });
   return {
-    groups: new Grouping(run, listed, { nowMs, invoked }).groups(),
+    groups: grouping.groups(),
+    lastErrors: run.isStarted ? [] : grouping.unfollowedErrors,
     failure: failed?.errors.at(-1),
     failureErrors: failureCalls.flatMap(({ errors }) => errors),
     failureDueMs: failureCalls.at(-1)?.nextDeliveryMs,
@@ -164,6 +168,11 @@ class Grouping {
     this.#waiting();
     this.#next();
     return this.#groups;
+  }
+
+  /** Once the groups were made. */
+  get unfollowedErrors(): readonly StepError[] {
+    return this.#unfollowed.flatMap(({ errors }) => errors);
   }
 
   #initial(message: RunStep): object {

@@ -8,6 +8,7 @@
  */
 
 import type { ClientsPage, ClientsQuery } from "../../edge/admin/clients.ts";
+import type { NamespacesPage, NamespacesQuery } from "../../edge/admin/namespaces.ts";
 import type { AreaOwner } from "../../edge/forward/front.ts";
 import type { TransportName } from "../../edge/http/transport.ts";
 import type { DestinationProfile } from "../../edge/outbound/destination-policy.ts";
@@ -235,6 +236,9 @@ export interface TenantMemory {
   readonly memoryBytes: number;
 }
 
+/** The index, which of its namespaces a page has, and how many. */
+export type WantedNamespaces = NamespacesQuery & { readonly index: string; readonly count: number };
+
 /** The data of a serving area, and its tenants. */
 export interface AreaData {
   /** Empties the area (dev). Resolves when that is durable. */
@@ -243,6 +247,8 @@ export interface AreaData {
   tenantNames(shard?: number): Promise<readonly string[]>;
   /** The same tenants with their memory, on all shards that the area serves. */
   tenantMemory(): Promise<readonly TenantMemory[]>;
+  /** Of the vector area: a page of the namespaces of an index; undefined if the area does not serve the index. */
+  namespaces?(wanted: WantedNamespaces): Promise<NamespacesPage | undefined>;
   /** Replaces all tokens of a tenant. */
   setTokens(tenant: AreaTenant): Promise<void>;
   /** Removes a tenant, its tokens and its data. Resolves when that is durable. */

@@ -29,6 +29,7 @@ function echoingArea(steps: string[]): AreaApi {
       reset: () => Promise.reject(new Error("the disk is broken")),
       tenantNames: async () => ["main"],
       tenantMemory: async () => [{ name: "main", memoryBytes: 7 }],
+      namespaces: async ({ index }) => (index === "main" ? { namespaces: [], cursor: "7" } : undefined),
       setTokens: async ({ name }) => note("setTokens", name),
       dropTenant: async (name) => note("dropTenant", name),
       backUp: async (target) => {
@@ -70,6 +71,8 @@ test("calls every part of an area across threads", async () => {
   assert.deepEqual(await control.changeTenants(changes), [{ name: "old", shard: 4 }]);
   assert.deepEqual(await data.tenantNames(), ["main"]);
   assert.deepEqual(await data.tenantMemory(), [{ name: "main", memoryBytes: 7 }]);
+  assert.deepEqual(await data.namespaces?.({ index: "main", count: 1 }), { namespaces: [], cursor: "7" });
+  assert.equal(await data.namespaces?.({ index: "none", count: 1 }), undefined);
   await data.setTokens({ name: "second", tokens: [] });
   await data.dropTenant("second");
   assert.equal(await data.backUp("/backup"), 7);

@@ -15,7 +15,10 @@ const methods: { readonly [Part in keyof AreaApi]: MethodsOf<Part> } = {
     ...{ bind: true, open: true, confirmed: true, follow: true, replaceKeys: true, changeTenants: true },
     ...{ prepareRelease: true, release: true, close: true, figures: true },
   },
-  data: { reset: true, tenantNames: true, tenantMemory: true, setTokens: true, dropTenant: true, backUp: true },
+  data: {
+    ...{ reset: true, tenantNames: true, tenantMemory: true, namespaces: true },
+    ...{ setTokens: true, dropTenant: true, backUp: true },
+  },
   snapshots: { prepareSnapshot: true, finishSnapshot: true },
   clients: { list: true, kill: true },
 };

@@ -5,7 +5,7 @@
  */
 import { existsSync } from "node:fs";
 import { join, resolve } from "node:path";
-import type { AdminAnswer, AdminCall } from "../../edge/admin/client.ts";
+import type { AdminAnswer, AdminCall, ListPage } from "../../edge/admin/client.ts";
 import { type Clock, systemClock } from "../../kernel/clock.ts";
 import { DirectoryInUse } from "../../persistence/errors.ts";
 import {
@@ -86,6 +86,22 @@ export async function callServer<Value>(
   const directory = usedDirectory(run);
   if (await isDirectoryInUse(directory)) return askServer(run, directory, ask);
   throw new StartRefusal(`No larder is running on ${directory}: start it, or inspect the directory with larder check`);
+}
+
+/** All rows of a list, page by page. Throws a `StartRefusal`. */
+export async function readAllPages(
+  run: RunSettings,
+  ask: (call: AdminCall, cursor: { readonly cursor?: string }) => Promise<AdminAnswer<ListPage>>,
+): Promise<ListPage["rows"]> {
+  const all: ListPage["rows"][number][] = [];
+  let cursor: string | undefined;
+  do {
+    const place = cursor === undefined ? {} : { cursor };
+    const page = await callServer(run, (call) => ask(call, place));
+    all.push(...page.rows);
+    ({ cursor } = page);
+  } while (cursor !== undefined);
+  return all;
 }
 
 /** Calls the server that has the directory locked. Throws a `StartRefusal`. */

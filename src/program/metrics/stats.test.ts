@@ -38,8 +38,9 @@ test("prints units for people, and rates per second", () => {
     cluster: {
       node: "a",
       nodes: [
-        { name: "a", isAlive: true, isDrained: false, format: 2, since: "2026-01-01T00:00:00.000Z" },
-        { name: "b", isAlive: false, isDrained: true, format: 1, since: "2026-01-02T00:00:00.000Z" },
+        { name: "a", isAlive: true, isDrained: false, isFront: false, format: 2, since: "2026-01-01T00:00:00.000Z" },
+        { name: "b", isAlive: false, isDrained: true, isFront: false, format: 1, since: "2026-01-02T00:00:00.000Z" },
+        { name: "f", isAlive: true, isDrained: false, isFront: true, format: 0, since: "2026-01-03T00:00:00.000Z" },
       ],
     },
   });
@@ -62,5 +63,6 @@ test("prints units for people, and rates per second", () => {
     "nodes",
     "  a                   alive, since 2026-01-01T00:00:00.000Z, format 2",
     "  b                   dead, drained, since 2026-01-02T00:00:00.000Z, format 1",
+    "  f                   alive, since 2026-01-03T00:00:00.000Z, front",
   ]);
 });

@@ -2,7 +2,6 @@
  * The most important figures of a server, one row each, taken from the metrics,
  * for `GET /v1/stats` and `larder stats`.
  */
-import { isFront } from "../../cluster/node/placement.ts";
 import type { FamilySnapshot } from "../../kernel/metrics.ts";
 import { type AreaName, areaNames } from "../areas/area.ts";
 import type { ShardFigures } from "../cluster/shard-figures.ts";
@@ -258,9 +257,9 @@ export function printStats(stats: ServerStats, before: ServerStats, seconds: num
   return lines;
 }
 
-function nodeLine({ name, isAlive, isDrained, format, since }: SeenNode): string {
+function nodeLine({ name, isAlive, isDrained, isFront, format, since }: SeenNode): string {
   const facts = [isAlive ? "alive" : "dead", ...(isDrained ? ["drained"] : []), `since ${since}`];
-  facts.push(isFront({ format }) ? "front" : `format ${format}`);
+  facts.push(isFront ? "front" : `format ${format}`);
   return line(name, facts.join(", "));
 }
 

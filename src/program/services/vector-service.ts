@@ -3,6 +3,7 @@
  * threads that build graphs and search, and the files of graphs.
  */
 
+import type { NamespaceFacts, NamespacesPage } from "../../edge/admin/namespaces.ts";
 import { VectorArea } from "../../edge/vector/area.ts";
 import { systemClock } from "../../kernel/clock.ts";
 import { OWNER_MOVES } from "../../kernel/journal.ts";
@@ -20,7 +21,7 @@ import {
   VectorEngine,
 } from "../../vector/index/mod.ts";
 import type { IndexDefinition, RowPlacement } from "../../vector/mod.ts";
-import type { TenantMemory } from "../areas/area.ts";
+import type { TenantMemory, WantedNamespaces } from "../areas/area.ts";
 import { type AreaTenant, NO_TENANTS, type TenantsAtOpen } from "../areas/area-tenant.ts";
 import { measureTenants } from "../metrics/tenants.ts";
 import { measureSearchThreads, measureVectors } from "../metrics/vector.ts";
@@ -148,6 +149,22 @@ export class VectorService implements AreaService {
 
   async tenantMemory(): Promise<readonly TenantMemory[]> {
     return [...this.#engine.indexes].map(({ name, state }) => ({ name, memoryBytes: state.memory.bytes }));
+  }
+
+  async namespaces({ index, prefix = "", count, cursor = -1 }: WantedNamespaces): Promise<NamespacesPage | undefined> {
+    const state = this.#engine.index(index)?.state;
+    if (state === undefined) return undefined;
+    const namespaces: NamespaceFacts[] = [];
+    let last = cursor;
+    for (const namespace of state.namespaces) {
+      const { number, name, pendingCount } = namespace;
+      if (number <= cursor || !name.startsWith(prefix)) continue;
+      if (namespaces.length === count) return { namespaces, cursor: String(last) };
+      const vectorCount = namespace.count - pendingCount;
+      namespaces.push({ name, vectorCount, pendingVectorCount: pendingCount, memoryBytes: state.bytesOf(namespace) });
+      last = number;
+    }
+    return { namespaces };
   }
 
   async setTokens(tenant: AreaTenant): Promise<void> {

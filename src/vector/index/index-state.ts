@@ -211,6 +211,11 @@ export class IndexState {
     rows.clear();
   }
 
+  /** The share of a namespace in the account. */
+  bytesOf({ countedBytes }: Namespace): number {
+    return countedBytes + NAMESPACE_BYTES;
+  }
+
   /** Frees the memory outside the heap. Not used after that. */
   close(): void {
     for (const namespace of this.#byNumber.values()) namespace.close();
@@ -243,7 +248,7 @@ export class IndexState {
   #dropNamespace(number: number): void {
     const namespace = this.get(number);
     namespace.close();
-    this.memory.add(-namespace.countedBytes - NAMESPACE_BYTES);
+    this.memory.add(-this.bytesOf(namespace));
     this.#byNumber.delete(number);
     this.#byName.delete(namespace.name);
   }

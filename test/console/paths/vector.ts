@@ -1,10 +1,10 @@
-/** Records by hand: stored, found by a text and by a vector, with a filter, deleted. */
+/** Records by hand: stored, found by a text and by a vector, with a filter, deleted; then more namespaces than a page has. */
 import type { Page } from "playwright-core";
 import { follow, type MainPath, press, write } from "./main-path.ts";
 
 export const vector: MainPath = {
   area: "Vector",
-  fact: "stores records, finds them by text, by vector and with a filter, maps and deletes them",
+  fact: "stores records, finds them by text, by vector and with a filter, maps and deletes them, and finds a namespace",
   async walk({ page, app }) {
     await addRecord(page, { id: "cat", data: "a cat on a mat", metadata: { legs: 4 } });
     await addRecord(page, { id: "bird", data: "a bird in the sky", metadata: { legs: 2 } });
@@ -48,8 +48,25 @@ export const vector: MainPath = {
     await press(page, "Delete", true);
     await page.getByRole("link", { name: "bird" }).waitFor({ state: "detached" });
     await page.getByRole("link", { name: "cat" }).waitFor();
+
+    // With the default one, two pages of the list.
+    for (let number = 100; number < 210; number += 1) {
+      const body = `{"id":"only ${number}","data":"a text"}`;
+      const headers = { authorization: `Bearer ${token}` };
+      await (await fetch(`${url}/upsert-data/shelf-${number}`, { method: "POST", headers, body })).text();
+    }
+    await page.locator("nav.side").getByRole("link", { name: "Namespaces" }).click();
+    const list = page.getByRole("table", { name: "Namespaces" });
+    await list.getByRole("row", { name: /^shelf-100 1 0 [\d.]+ kB Delete$/ }).waitFor();
+    await page.getByRole("rowgroup", { name: "Rows of Namespaces" }).press("End");
+    await page.locator('[role=table][aria-rowcount="112"]').waitFor();
+
+    await follow(page, "Vector", "Records");
+    await page.getByLabel("Namespaces that begin with").fill("shelf-20");
+    await page.getByLabel("Namespace", { exact: true }).selectOption("shelf-209");
+    await page.getByRole("link", { name: "only 209" }).waitFor();
   },
-  asked: ["query 10", "query-data 10", "range 100"],
+  asked: ["namespaces 100", "namespaces 200", "namespaces 50", "query 10", "query-data 10", "range 100"],
 };
 
 async function addRecord(page: Page, record: unknown): Promise<void> {

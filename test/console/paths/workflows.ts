@@ -6,13 +6,17 @@ export const workflows: MainPath = {
   fact: "shows the steps of a run with their failed attempts, cancels one that sleeps, and restarts one from its dead letter",
   async walk({ page, app }) {
     let greetings = 0;
+    let ends = 0;
     const greeting = app.workflow("greeting", async (context) => {
       const name = await context.run("read the name", () => "Ada");
-      return await context.run("greet", () => {
+      const greeted = await context.run("greet", () => {
         greetings += 1;
         if (greetings === 1) throw new Error("no voice");
         return `Hello ${name}`;
       });
+      ends += 1;
+      if (ends === 1) throw new Error("no end");
+      return greeted;
     });
     const waiting = app.workflow("waiting", async (context) => {
       await context.sleep("until tomorrow", 86_400);
@@ -35,6 +39,11 @@ export const workflows: MainPath = {
     await steps.getByText("read the name").waitFor();
     await steps.getByText("1 failed attempt").waitFor();
     await page.getByRole("list", { name: "Failed attempts of greet" }).getByText("no voice").first().waitFor();
+    await page
+      .getByRole("list", { name: "Failed attempts of the last delivery" })
+      .getByText("no end")
+      .first()
+      .waitFor();
 
     await app.client.trigger({ url: waiting });
     await follow(page, "Workflows", "Runs");

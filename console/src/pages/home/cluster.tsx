@@ -9,12 +9,11 @@ export interface ClusterNode {
   readonly name: string;
   readonly isAlive: boolean;
   readonly isDrained: boolean;
-  /** 0 for a front, which serves no shard. */
+  /** It serves no shard. */
+  readonly isFront: boolean;
   readonly format: number;
   readonly since: string;
 }
-
-const FRONT_FORMAT = 0;
 
 export interface Shard {
   readonly shard: number;
@@ -40,10 +39,10 @@ export function Nodes({ nodes, self }: { nodes: readonly ClusterNode[]; self: st
     {
       title: "State",
       width: "minmax(8rem, 1fr)",
-      cell: ({ isAlive, isDrained, format }) => (
+      cell: ({ isAlive, isDrained, isFront }) => (
         <>
           <Badge tone={isAlive ? "good" : "bad"}>{isAlive ? "alive" : "dead"}</Badge>
-          {format === FRONT_FORMAT && <Badge tone="plain">front</Badge>}
+          {isFront && <Badge tone="plain">front</Badge>}
           {isDrained && <Badge tone="warn">drained</Badge>}
         </>
       ),
@@ -53,7 +52,7 @@ export function Nodes({ nodes, self }: { nodes: readonly ClusterNode[]; self: st
       title: "Format",
       width: "minmax(4rem, 1fr)",
       isWide: true,
-      cell: ({ format }) => (format === FRONT_FORMAT ? "–" : format),
+      cell: ({ isFront, format }) => (isFront ? "–" : format),
     },
   ];
   return (

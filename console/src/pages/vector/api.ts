@@ -1,5 +1,6 @@
 /** The routes of the vector index that the pages use. */
-import { type Json, of, request } from "../../api/client.ts";
+import { ApiError, type Json, of, request } from "../../api/client.ts";
+import type { PageOf } from "../../api/pages.ts";
 import { pagePath } from "../../places.ts";
 
 export interface SparseVector {
@@ -77,6 +78,58 @@ export async function memoryOf(index: string, signal?: AbortSignal): Promise<num
     signal === undefined ? {} : { signal },
   );
   return indexes.find(({ name }) => name === index)?.memoryBytes;
+}
+
+export interface NamespaceRow extends NamespaceInfo {
+  readonly name: string;
+  /** Undefined on a node of a cluster that does not serve the index. */
+  readonly memoryBytes?: number;
+}
+
+/** The most namespaces of a page. */
+const PAGE_MAX = 1_000;
+const CONFLICT = 409;
+
+interface WantedNamespaces {
+  readonly prefix?: string;
+  readonly count: number;
+  readonly cursor?: string | undefined;
+}
+
+/** A page of namespaces. A node of a cluster that does not serve the index has all of them, but not their memory. */
+export async function namespacePage(
+  index: string,
+  { prefix = "", count, cursor }: WantedNamespaces,
+  signal: AbortSignal,
+): Promise<PageOf<NamespaceRow>> {
+  const query = { prefix: prefix === "" ? undefined : prefix, count, cursor };
+  const path = `admin/v1/indexes/${encodeURIComponent(index)}/namespaces`;
+  try {
+    const page = await request<{ namespaces: readonly NamespaceRow[]; cursor?: string }>(path, { query, signal });
+    return { rows: page.namespaces, cursor: page.cursor };
+  } catch (error) {
+    if (!(error instanceof ApiError) || error.status !== CONFLICT) throw error;
+    const { namespaces } = await infoOf(index, signal);
+    const rows = Object.entries(namespaces).map(([name, info]) => ({ name, ...info }));
+    return { rows: rows.filter(({ name }) => name.startsWith(prefix)) };
+  }
+}
+
+/** The first namespaces, at least so many if there are. */
+export async function firstNamespaces(
+  index: string,
+  wanted: number,
+  signal: AbortSignal,
+): Promise<PageOf<NamespaceRow>> {
+  const rows: NamespaceRow[] = [];
+  let cursor: string | undefined;
+  do {
+    const count = Math.min(wanted - rows.length, PAGE_MAX);
+    const page = await namespacePage(index, { count, cursor }, signal);
+    rows.push(...page.rows);
+    ({ cursor } = page);
+  } while (cursor !== undefined && rows.length < wanted);
+  return { rows, cursor };
 }
 
 /** The address of a page of an index: `indexPage("main", "records", { namespace, id })`. */

@@ -1,4 +1,5 @@
 /** An index: its definition, its size, its namespaces. */
+import { useRef } from "preact/hooks";
 import { listMs, useLoad } from "../../api/load.ts";
 import { Action } from "../../parts/action.tsx";
 import { Badge } from "../../parts/badge.tsx";
@@ -7,9 +8,11 @@ import { Card, Facts, PageHead } from "../../parts/page.tsx";
 import { Empty, ErrorBox, Loading } from "../../parts/states.tsx";
 import { type Column, Table } from "../../parts/table.tsx";
 import type { PageProps } from "../pages.ts";
-import { callIndex, indexPage, infoOf, type MeasuredRecall, memoryOf, namespaceText } from "./api.ts";
+import { callIndex, firstNamespaces, indexPage, infoOf, type MeasuredRecall, memoryOf, namespaceText } from "./api.ts";
 
 const EVERY_MS = 5_000;
+/** Namespaces that are asked for at a time. */
+const PAGE = 100;
 /** The answer has all indexes. */
 const MEMORY_EVERY_MS = 30_000;
 /** Facts that have a place of their own. */
@@ -31,13 +34,24 @@ export default function Namespaces({ params: { tenant = "" } }: PageProps) {
     everyMs: (info) => listMs(EVERY_MS, Object.keys(info?.namespaces ?? {}).length),
   });
   const memory = useLoad((signal) => memoryOf(tenant, signal), [tenant], { everyMs: MEMORY_EVERY_MS });
+  const wanted = useRef(PAGE);
+  const list = useLoad((signal) => firstNamespaces(tenant, wanted.current, signal), [tenant], {
+    everyMs: (page) => listMs(EVERY_MS, page?.rows.length),
+  });
+  const rows = list.value?.rows ?? [];
+  const hasMore = list.value?.cursor !== undefined && list.error === undefined;
+  const more = (): void => {
+    if (wanted.current > rows.length) return; // They are on their way.
+    wanted.current = rows.length + PAGE;
+    list.reload();
+  };
   if (value === undefined) return error === undefined ? <Loading /> : <ErrorBox error={error} onRetry={reload} />;
-  const rows = Object.entries(value.namespaces).map(([name, info]) => ({ name, ...info }));
   const further = Object.entries(value).filter(([name]) => !SHOWN.includes(name));
   return (
     <>
       <PageHead title={`Index ${tenant}`} />
       {error !== undefined && <ErrorBox error={error} onRetry={reload} />}
+      {list.error !== undefined && <ErrorBox error={list.error} onRetry={list.reload} />}
       <Card>
         <Facts
           rows={[
@@ -68,6 +82,7 @@ export default function Namespaces({ params: { tenant = "" } }: PageProps) {
       <Table
         label="Namespaces"
         rows={rows}
+        onEnd={hasMore ? more : undefined}
         keyOf={({ name }) => name}
         hrefOf={({ name }) => indexPage(tenant, "records", { namespace: name })}
         columns={[
@@ -81,6 +96,13 @@ export default function Namespaces({ params: { tenant = "" } }: PageProps) {
             cell: ({ pendingVectorCount }) => countText(pendingVectorCount),
           },
           {
+            title: "Memory",
+            width: "7rem",
+            align: "right",
+            isWide: true,
+            cell: ({ memoryBytes }) => (memoryBytes === undefined ? "–" : bytesText(memoryBytes)),
+          },
+          {
             title: "Actions",
             width: "10rem",
             align: "right",
@@ -91,6 +113,7 @@ export default function Namespaces({ params: { tenant = "" } }: PageProps) {
                 run={async () => {
                   await callIndex(tenant, name === "" ? "reset" : "delete-namespace", { namespace: name });
                   reload();
+                  list.reload();
                 }}
               >
                 {name === "" ? "Empty" : "Delete"}
@@ -98,7 +121,7 @@ export default function Namespaces({ params: { tenant = "" } }: PageProps) {
             ),
           },
         ]}
-        empty={<Empty>There is no namespace yet: the first record makes one.</Empty>}
+        empty={list.error === undefined && <Loading />}
       />
       {value.recall !== undefined && (
         <Card title="Measured recall">

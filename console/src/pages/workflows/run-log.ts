@@ -70,6 +70,8 @@ export interface Run {
     readonly dlqId?: string;
   };
   readonly dlqId?: string;
+  /** Failed attempts after the last step, of a run that has ended. */
+  readonly errors?: readonly StepError[];
   readonly steps: readonly StepGroup[];
 }
 

@@ -15,7 +15,7 @@ import { pagePath } from "../../places.ts";
 import type { PageProps } from "../pages.ts";
 import { api, page } from "./places.ts";
 import { loadRuns, type Run } from "./run-log.ts";
-import { Steps } from "./steps.tsx";
+import { FailedAttempts, Steps } from "./steps.tsx";
 
 const WATCH_MS = 2_000;
 
@@ -75,6 +75,11 @@ export default function RunPage({ params: { tenant = "", id = "" } }: PageProps)
       <Card title="Steps">
         <Steps tenant={tenant} run={value} />
       </Card>
+      {value.errors !== undefined && (
+        <Card title="Failed attempts after the last step">
+          <FailedAttempts of="the last delivery" errors={value.errors} />
+        </Card>
+      )}
       {value.workflowRunResponse !== undefined && value.workflowRunResponse !== "" && (
         <Card title="Result">
           <Code label="Result of the run" text={value.workflowRunResponse} />

@@ -9,7 +9,7 @@ import { StateBadge, toneOf } from "../../parts/state.tsx";
 import { Time } from "../../parts/time.tsx";
 import { pagePath } from "../../places.ts";
 import { page } from "./places.ts";
-import type { Run, Step } from "./run-log.ts";
+import type { Run, Step, StepError } from "./run-log.ts";
 import { durationMs, timedSteps } from "./step-times.ts";
 
 /** A run may have thousands of steps; the last ones are shown first. */
@@ -127,19 +127,23 @@ function Detail({ tenant, step, isParallel, endMs }: DetailProps) {
       {step.errors !== undefined && step.errors.length > 0 && (
         <>
           <p class="hint">Failed attempts</p>
-          <ol class="step-errors" aria-label={`Failed attempts of ${nameOf(step)}`}>
-            {step.errors.map(({ error, time, body }, index) => (
-              <li key={`${index} ${time}`}>
-                <Time at={time} isExact />: <bdi>{error}</bdi>
-                {body !== "" && (
-                  <Code label={`Response of failed attempt ${index + 1} of ${nameOf(step)}`} text={body} />
-                )}
-              </li>
-            ))}
-          </ol>
+          <FailedAttempts of={nameOf(step)} errors={step.errors} />
         </>
       )}
     </div>
+  );
+}
+
+export function FailedAttempts({ of, errors }: { of: string; errors: readonly StepError[] }) {
+  return (
+    <ol class="step-errors" aria-label={`Failed attempts of ${of}`}>
+      {errors.map(({ error, time, body }, index) => (
+        <li key={`${index} ${time}`}>
+          <Time at={time} isExact />: <bdi>{error}</bdi>
+          {body !== "" && <Code label={`Response of failed attempt ${index + 1} of ${of}`} text={body} />}
+        </li>
+      ))}
+    </ol>
   );
 }
 

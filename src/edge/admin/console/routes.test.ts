@@ -26,6 +26,7 @@ function open(mode: "dev" | "serve", { isEncrypted = false } = {}) {
     problems: () => [],
     clients: async () => ({ clients: [] }),
     killClient: async () => false,
+    namespaces: async () => ({ namespaces: [] }),
     snapshot: () => true,
     listTenants: async () => [
       { name: "main", source: "configuration" },

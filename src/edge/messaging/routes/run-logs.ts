@@ -193,6 +193,7 @@ function runView(
         }),
     ...failureView(run, log, answer),
     ...(run.deadLetterId === undefined ? {} : { dlqId: run.deadLetterId }),
+    ...(log.lastErrors.length === 0 ? {} : { errors: log.lastErrors }),
     steps: log.groups,
   };
 }

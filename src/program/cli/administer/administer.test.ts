@@ -111,6 +111,45 @@ docs  data directory  HYBRID  8          DOT_PRODUCT  m          BM25           
   );
 });
 
+test("larder index namespaces lists all namespaces, and those whose names begin with a text", async () => {
+  const token = server.tenants.indexes[0]?.token.value ?? "";
+  for (const namespace of ["", "a1", "b", "a2"]) {
+    const body = JSON.stringify({ id: "r", vector: [1, 2] });
+    const headers = { authorization: `Bearer ${token}` };
+    assert.ok((await fetch(`${addresses.vector}/upsert/${namespace}`, { method: "POST", headers, body })).ok);
+  }
+  assert.equal(
+    await tableOf("index namespaces main"),
+    "name  records  pending  bytes\n-     1        0 #\na1    1        0 #\nb     1        0 #\na2    1        0 #",
+  );
+  assert.equal(
+    await tableOf("index namespaces main --prefix a"),
+    "name  records  pending  bytes\na1    1        0 #\na2    1        0 #",
+  );
+  const listed: readonly { memoryBytes: number }[] = JSON.parse((await larder("index namespaces main --json"))[1]);
+  const indexes: readonly { name: string; memoryBytes: number }[] = JSON.parse((await larder("index list --json"))[1]);
+  const sum = listed.reduce((total, { memoryBytes }) => total + memoryBytes, 0);
+  assert.equal(sum, indexes.find(({ name }) => name === "main")?.memoryBytes);
+  assert.deepEqual(await larder("index namespaces none"), [1, "There is no index none"]);
+});
+
+test("the admin port lists namespaces page by page, which stay in their places while others go", async () => {
+  const authorization = `Bearer ${server.tenants.adminToken.value}`;
+  const pageAfter = async (cursor: string): Promise<readonly unknown[]> => {
+    const url = `${addresses.admin}/v1/indexes/main/namespaces?prefix=a&count=1${cursor}`;
+    const { namespaces, cursor: next } = (await (await fetch(url, { headers: { authorization } })).json()) as {
+      readonly namespaces: readonly { readonly name: string }[];
+      readonly cursor?: string;
+    };
+    return [next, ...namespaces.map(({ name }) => name)];
+  };
+  const [cursor, first] = await pageAfter("");
+  assert.equal(first, "a1");
+  const headers = { authorization: `Bearer ${server.tenants.indexes[0]?.token.value}` };
+  assert.ok((await fetch(`${addresses.vector}/delete-namespace/a1`, { method: "DELETE", headers })).ok);
+  assert.deepEqual(await pageAfter(`&cursor=${cursor}`), [undefined, "a2"]);
+});
+
 test("a user has signing keys besides its tokens", async () => {
   const [, output] = await larder("user token main --json");
   assert.deepEqual(Object.keys(JSON.parse(output)), [

@@ -2,7 +2,7 @@
 import { askForClients, askToKillClient } from "../../../edge/admin/client.ts";
 import { CLIENTS_PAGE_MAX, clientParameters } from "../../../edge/admin/clients.ts";
 import type { RunSettings } from "../../settings/run-settings.ts";
-import { callServer } from "../running-server.ts";
+import { callServer, readAllPages } from "../running-server.ts";
 import { cellOf, tableLines } from "./table.ts";
 
 const COLUMNS = ["id", "database", "user", "name", "address", "library", "age", "idle", "state", "command", "bytes"];
@@ -22,18 +22,11 @@ export async function clientLines(run: RunSettings, options: ReadonlyMap<string,
   return tableLines(clients.map(cellsOf), COLUMNS);
 }
 
-/** All that pass the filters, page by page. */
-async function readClients(run: RunSettings, options: ReadonlyMap<string, string>): Promise<readonly Client[]> {
+/** All that pass the filters. */
+function readClients(run: RunSettings, options: ReadonlyMap<string, string>): Promise<readonly Client[]> {
   const filters = Object.fromEntries([...options].filter(([name]) => Object.hasOwn(clientParameters, name)));
-  const clients: Client[] = [];
-  let cursor: string | undefined;
-  do {
-    const query = { ...filters, count: String(CLIENTS_PAGE_MAX), ...(cursor !== undefined && { cursor }) };
-    const page = await callServer(run, (call) => askForClients(call, query));
-    clients.push(...page.clients);
-    ({ cursor } = page);
-  } while (cursor !== undefined);
-  return clients;
+  const query = { ...filters, count: String(CLIENTS_PAGE_MAX) };
+  return readAllPages(run, (call, cursor) => askForClients(call, { ...query, ...cursor }));
 }
 
 function cellsOf({ libraryName, libraryVersion, ageSeconds, idleSeconds, states, ...client }: Client): string[] {

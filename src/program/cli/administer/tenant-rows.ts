@@ -12,6 +12,8 @@ export interface KindWords {
   readonly example: string;
   /** The options of a new one. */
   readonly description: readonly CommandOption[];
+  /** Commands that other kinds do not have. */
+  readonly further?: readonly CommandRow[];
 }
 
 const indexDescription: readonly CommandOption[] = [
@@ -72,17 +74,49 @@ const shardOption: CommandOption = {
   meaning: "in a cluster, the shard that it lives on; by default the one with the fewest of its kind",
 };
 
+const shared = { group: "Databases, indexes and users", defaults: "serve" } as const;
+
+const namespacesRow: CommandRow = {
+  ...shared,
+  words: "index namespaces",
+  operands: ["<name>"],
+  options: [
+    {
+      name: "prefix",
+      flag: "--prefix",
+      argument: "<text>",
+      meaning: "only namespaces whose name begins with this",
+    },
+    devOption,
+    jsonOption,
+  ],
+  meaning: "lists the namespaces of an index, with their records and their memory",
+  example: "larder index namespaces docs",
+  async run({ run, operands: [name = ""], options, print }) {
+    const { listNamespaces } = await import("./tenants.ts");
+    for (const line of await listNamespaces(run, { name, options })) print(line);
+    return 0;
+  },
+};
+
 export const tenantWords: readonly KindWords[] = [
   { kind: "databases", word: "db", noun: "database", article: "a", example: "sessions", description: [] },
-  { kind: "indexes", word: "index", noun: "index", article: "an", example: "docs", description: indexDescription },
+  {
+    kind: "indexes",
+    word: "index",
+    noun: "index",
+    article: "an",
+    example: "docs",
+    description: indexDescription,
+    further: [namespacesRow],
+  },
   { kind: "users", word: "user", noun: "messaging user", article: "a", example: "jobs", description: [] },
 ];
 
 export const tenantRows: readonly CommandRow[] = tenantWords.flatMap(rowsOf);
 
 function rowsOf(words: KindWords): readonly CommandRow[] {
-  const { kind, word, noun, article, example, description } = words;
-  const shared = { group: "Databases, indexes and users", defaults: "serve" } as const;
+  const { kind, word, noun, article, example, description, further = [] } = words;
   return [
     {
       ...shared,
@@ -140,5 +174,6 @@ function rowsOf(words: KindWords): readonly CommandRow[] {
         return 0;
       },
     },
+    ...further,
   ];
 }

@@ -2,13 +2,21 @@
  * `larder db`, `larder index` and `larder user`: calls of the admin API of a
  * running server. Its error texts are printed unchanged.
  */
-import { askForReset, askForTenants, askToCreate, askToDelete, reachIn } from "../../../edge/admin/client.ts";
+import {
+  askForNamespaces,
+  askForReset,
+  askForTenants,
+  askToCreate,
+  askToDelete,
+  reachIn,
+} from "../../../edge/admin/client.ts";
+import { NAMESPACES_PAGE_MAX } from "../../../edge/admin/namespaces.ts";
 import type { ChangeReach, TenantKind } from "../../../edge/admin/routes.ts";
 import { StartRefusal } from "../../refusal.ts";
 import type { RunSettings } from "../../settings/run-settings.ts";
 import type { Secret } from "../../tenants/tokens.ts";
 import { readTenants } from "../environment/print-environment.ts";
-import { callServer } from "../running-server.ts";
+import { callServer, readAllPages } from "../running-server.ts";
 import { cellOf, tableLines } from "./table.ts";
 
 /** A tenant that a command names, with the options of the command. */
@@ -54,6 +62,25 @@ export async function listTenants(
   return tableLines(
     tenants.map((tenant) => names.map((name) => cellOf(name === "embedding" ? modelOf(tenant[name]) : tenant[name]))),
     names.map((name) => headings[name] ?? name),
+  );
+}
+
+const namespaceColumns = ["name", "vectorCount", "pendingVectorCount", "memoryBytes"] as const;
+
+/** The namespaces of an index. */
+export async function listNamespaces(
+  run: RunSettings,
+  { name: index, options }: Pick<NamedTenant, "name" | "options">,
+): Promise<readonly string[]> {
+  const prefix = options.get("prefix");
+  const query = { count: String(NAMESPACES_PAGE_MAX), ...(prefix !== undefined && { prefix }) };
+  const namespaces = await readAllPages(run, (call, cursor) =>
+    askForNamespaces(call, { index, query: { ...query, ...cursor } }),
+  );
+  if (options.has("json")) return [JSON.stringify(namespaces, undefined, 2)];
+  return tableLines(
+    namespaces.map((namespace) => namespaceColumns.map((name) => cellOf(namespace[name]))),
+    ["name", "records", "pending", "bytes"],
   );
 }
 

@@ -11,6 +11,7 @@
  *     forwarded or refused as by a node that serves nothing.
  */
 
+import type { NamespacesPage } from "../../../edge/admin/namespaces.ts";
 import { areaNotServing, backupOfCluster, type RequestFailure } from "../../../edge/errors.ts";
 import { PROBE } from "../../../edge/forward/forwarded-head.ts";
 import type { Front } from "../../../edge/forward/front.ts";
@@ -33,6 +34,7 @@ import type {
   FollowedShard,
   OpenPorts,
   TenantMemory,
+  WantedNamespaces,
 } from "../../areas/area.ts";
 import { clientsOfAll } from "../../areas/area-clients.ts";
 import type { AreaTenant, PlacedTenant, TenantChanges } from "../../areas/area-tenant.ts";
@@ -257,6 +259,11 @@ export class ShardedArea implements AreaApi, AreaControl, AreaData, AreaSnapshot
 
   async tenantMemory(): Promise<readonly TenantMemory[]> {
     return (await Promise.all(this.#served.map(({ parts }) => parts.service.tenantMemory()))).flat();
+  }
+
+  async namespaces(wanted: WantedNamespaces): Promise<NamespacesPage | undefined> {
+    const pages = await Promise.all(this.#served.map(({ parts }) => parts.service.namespaces?.(wanted)));
+    return pages.find((page) => page !== undefined);
   }
 
   async setTokens(tenant: AreaTenant): Promise<void> {

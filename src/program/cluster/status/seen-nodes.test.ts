@@ -35,4 +35,10 @@ test("a node is in its state since the first poll that had it, and again after i
   ]);
   assert.deepEqual(sinceOf([node("a", { life: "another" })], 3), [["a", true, 3]]);
   assert.deepEqual(seen.figures([node("c")]), []);
+  const kinds = seen.figures([node("a", { isDrained: true }), node("b")]).map(({ since: _, ...facts }) => facts);
+  assert.deepEqual(kinds, [{ name: "a", isAlive: true, isDrained: true, isFront: false, format: 2 }]);
+  assert.deepEqual(
+    seen.figures([node("a", { format: 0 })]).map(({ isFront }) => isFront),
+    [true],
+  );
 });

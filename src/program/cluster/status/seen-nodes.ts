@@ -1,5 +1,6 @@
 /** The nodes of the cluster as this node sees them in its polls, for `GET /v1/stats`. */
 import type { NodeView } from "../../../cluster/log-store/log-store.ts";
+import { isFront } from "../../../cluster/node/placement.ts";
 
 export interface SeenNode {
   readonly name: string;
@@ -7,6 +8,8 @@ export interface SeenNode {
   readonly isAlive: boolean;
   /** Whether `larder cluster drain` keeps shards away from it. */
   readonly isDrained: boolean;
+  /** Whether it only reads requests, and serves no shard. */
+  readonly isFront: boolean;
   /** The newest format of journals that it reads and writes; 0 for a front. */
   readonly format: number;
   /** When this node first saw it in this state: since its last start at the earliest. RFC 3339. */
@@ -29,10 +32,12 @@ export class SeenNodes {
   }
 
   figures(nodes: readonly NodeView[]): readonly SeenNode[] {
-    return nodes.flatMap(({ name, isDead, isDrained, format }) => {
+    return nodes.flatMap((node) => {
+      const { name, isDead, isDrained, format } = node;
       const sinceMs = this.#seen.get(name)?.sinceMs;
       if (sinceMs === undefined) return [];
-      return [{ name, isAlive: !isDead, isDrained, format, since: new Date(sinceMs).toISOString() }];
+      const since = new Date(sinceMs).toISOString();
+      return [{ name, isAlive: !isDead, isDrained, isFront: isFront(node), format, since }];
     });
   }
 }

@@ -70,6 +70,7 @@ function threadOf(number: number, { shards, names = [], fails = false }: ThreadF
       reset: async () => note("reset"),
       tenantNames: async (shard) => (shard === undefined ? names : names.slice(0, 1)),
       tenantMemory: async () => names.map((name) => ({ name, memoryBytes: name.length })),
+      namespaces: async ({ index }) => (names.includes(index) ? { namespaces: [], cursor: `${number}` } : undefined),
       setTokens: async ({ name }) => note("tokens", name),
       dropTenant: async (name) => note("drop", name),
       backUp: async () => 0,
@@ -140,6 +141,9 @@ test("tokens and tenants change where their data is, and at the front, which rou
     (await area.data.tenantMemory()).map(({ memoryBytes }) => memoryBytes),
     [3, 3, 3, 8],
   );
+  const hostOf = async (index: string): Promise<string | undefined> =>
+    (await area.data.namespaces?.({ index, count: 1 }))?.cursor;
+  assert.deepEqual([await hostOf("sky"), await hostOf("tan"), await hostOf("none")], ["0", "1", undefined]);
   await area.data.setTokens(tenant("red"));
   await area.data.setTokens(tenant("tan"));
   await area.data.dropTenant("tan");

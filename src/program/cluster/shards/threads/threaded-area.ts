@@ -86,6 +86,10 @@ function dataOf(threads: readonly [AreaOfThread, ...AreaOfThread[]], hostOf: Hos
     async tenantMemory() {
       return (await Promise.all(threads.map(({ api }) => api.data.tenantMemory()))).flat();
     },
+    async namespaces(wanted) {
+      const pages = await Promise.all(threads.map(({ api }) => api.data.namespaces?.(wanted)));
+      return pages.find((page) => page !== undefined);
+    },
     async setTokens(tenant) {
       const { thread, isRouted } = await placeOf(tenant.name);
       await thread.api.data.setTokens(tenant);
