@@ -169,6 +169,25 @@ test("the parts of a segment may be replaced by the closed segment while a resto
   );
 });
 
+test("notes that a server removes after a check has read them are no damage", async () => {
+  const server = await twoSegments();
+  await advance(server, 6 * 60_000);
+  const expected = await verifyCopy(server.store.client());
+  const client = server.store.client();
+  const removed: string[] = [];
+  const store: ObjectStore = {
+    ...client,
+    async get(name, range) {
+      const bytes = await client.get(name, range);
+      const kind = /\/(tick|times)\//.exec(name)?.[1];
+      if (kind !== undefined && server.store.objects.delete(name)) removed.push(kind);
+      return bytes;
+    },
+  };
+  assert.deepEqual(await verifyCopy(store), expected);
+  assert.deepEqual([...new Set(removed)].sort(), ["tick", "times"]);
+});
+
 test("a wrong key is noticed before any file is fetched", async () => {
   const keyOf = (byte: number): CopyKey => new CopyKey(Buffer.alloc(32, byte).toString("base64"));
   const disk = await dataDisk();

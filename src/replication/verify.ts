@@ -6,15 +6,32 @@
  * (1) Every generation that has a moment is read: from its beginning until a later one
  *     began.
  * (2) A server may copy meanwhile. An object that it has removed is no damage, and all
- *     moments are looked for among those that are listed after that.
+ *     moments are looked for among those that are listed after that, with the notes as they
+ *     were read: one that is removed later is not missed.
  */
 import { ByteProgress, type OnBytes } from "../persistence/byte-progress.ts";
-import { type CopiedArea, type GenerationView, listAll, notesIn, readBegin, viewOf } from "./copy-view.ts";
+import {
+  type CopiedArea,
+  type GenerationView,
+  listAll,
+  type NoteSource,
+  notesIn,
+  readBegin,
+  viewOf,
+} from "./copy-view.ts";
 import { DamagedCopy, UnusableCopy } from "./errors.ts";
 import { fetchObject, inParallel } from "./fetch.ts";
 import { beginsOf, objectsOf, planArea } from "./moment.ts";
-import { generationOfOwner, generationPrefix, OWNERS_PREFIX, parseObjectName } from "./names.ts";
-import { type BeginNote, parseOwner, parseTick, parseTimes, readNote } from "./notes.ts";
+import { generationOfOwner, generationPrefix, OWNERS_PREFIX, objectName, parseObjectName } from "./names.ts";
+import {
+  type BeginNote,
+  parseOwner,
+  parseTick,
+  parseTimes,
+  readNote,
+  type SegmentTime,
+  type TickNote,
+} from "./notes.ts";
 import type { ListedObject, ObjectStore } from "./objects/object-store.ts";
 
 export interface VerifiedArea {
@@ -55,10 +72,17 @@ const LOOK_COUNT_MAX = 3;
 /** What is wrong, by the object or the place. */
 type Damage = Map<string, string>;
 
+/** Notes that were read, by their names. */
+interface ReadNotes {
+  readonly ticks: Map<string, TickNote>;
+  readonly times: Map<string, readonly SegmentTime[]>;
+}
+
 /** Rejects with `UnusableCopy` if there is no generation to verify, or as the store does. */
 export async function verifyCopy(store: ObjectStore, onBytes?: OnBytes): Promise<CopyVerified> {
   const damage: Damage = new Map();
   const read = new Map<string, ListedObject>();
+  const notes: ReadNotes = { ticks: new Map(), times: new Map() };
   let progress: ByteProgress | undefined;
   let found = await look(store, damage);
   for (let count = 1; ; count += 1) {
@@ -66,7 +90,7 @@ export async function verifyCopy(store: ObjectStore, onBytes?: OnBytes): Promise
     progress ??= new ByteProgress("objects", bytesOf(unread), onBytes);
     for (const object of unread) read.set(object.name, object);
     await inParallel(unread, FETCH_COUNT, async (object) => {
-      await noting(damage, () => readObject(store, object));
+      await noting(damage, () => readObject(store, object, notes));
       progress?.add(object.bytes);
     });
     if (!unread.some(({ name }) => damage.has(name)) || count === LOOK_COUNT_MAX) break;
@@ -77,12 +101,14 @@ export async function verifyCopy(store: ObjectStore, onBytes?: OnBytes): Promise
     for (const name of before) if (read.has(name) && !names.has(name)) damage.delete(name);
   }
   const areas = new Map<string, VerifiedArea>();
-  for (const span of found.spans)
+  for (const span of found.spans) {
+    const source = sourceOf(store, span.view.generation, notes);
     for (const name of span.whole.areas.keys()) {
       const before = areas.get(name) ?? { area: name, spans: [], lost: [] };
-      const { spans, lost } = await verifySpan(store, span, { name, damage });
+      const { spans, lost } = await verifySpan(span, { name, damage, notes: source });
       areas.set(name, { area: name, spans: [...before.spans, ...spans], lost: [...before.lost, ...lost] });
     }
+  }
   return {
     ...{
       generation: found.spans.at(-1)?.whole.generation ?? 0,
@@ -145,30 +171,35 @@ async function noting<Value>(damage: Damage, work: () => Promise<Value>): Promis
   }
 }
 
-async function readObject(store: ObjectStore, object: ListedObject): Promise<void> {
-  const name = parseObjectName(object.name)?.name;
-  const parse = parserOf(object.name);
-  if (parse === undefined)
-    return name !== undefined && "sum" in name ? fetchObject(store, object, () => {}) : undefined;
-  if ((await readNote(store, object.name, parse)) === undefined) throw new DamagedCopy(object.name, "it is missing");
+async function readObject(store: ObjectStore, object: ListedObject, { ticks, times }: ReadNotes): Promise<void> {
+  const { name: text } = object;
+  const noteOf = async <Note>(parse: (fields: ReadonlyMap<string, unknown>) => Note): Promise<Note> => {
+    const note = await readNote(store, text, parse);
+    if (note === undefined) throw new DamagedCopy(text, "it is missing");
+    return note;
+  };
+  if (generationOfOwner(text) !== undefined) return void (await noteOf(parseOwner));
+  const name = parseObjectName(text)?.name;
+  if (name?.kind === "tick") ticks.set(text, await noteOf(parseTick));
+  else if (name?.kind === "times") times.set(text, (await noteOf(parseTimes)).times);
+  else if (name !== undefined && "sum" in name) await fetchObject(store, object, () => {});
 }
 
-/** Undefined: it is no note, or one that was read before. */
-function parserOf(text: string): ((fields: ReadonlyMap<string, unknown>) => unknown) | undefined {
-  if (generationOfOwner(text) !== undefined) return parseOwner;
-  const kind = parseObjectName(text)?.name.kind;
-  if (kind === "tick") return parseTick;
-  return kind === "times" ? parseTimes : undefined;
+/** keeps (2). A note that could not be read is read again, for its fault. */
+function sourceOf(store: ObjectStore, generation: number, { ticks, times }: ReadNotes): NoteSource {
+  const stored = notesIn(store, generation);
+  return {
+    tick: async (timeMs) => ticks.get(objectName(generation, { kind: "tick", timeMs })) ?? stored.tick(timeMs),
+    times: async (object) => times.get(object.name) ?? stored.times(object),
+  };
 }
 
 /** Of one area of a generation. */
 async function verifySpan(
-  store: ObjectStore,
   { view, whole, lastMs }: Span,
-  { name, damage }: { name: string; damage: Damage },
+  { name, damage, notes }: { name: string; damage: Damage; notes: NoteSource },
 ): Promise<Pick<VerifiedArea, "spans" | "lost">> {
   const area = view.areas.get(name) as CopiedArea;
-  const notes = notesIn(store, view.generation);
   await noting(damage, async () => {
     // Its last state has all its objects.
     const there = new Set(objectsIn(area).map((each) => each.name));

@@ -244,7 +244,7 @@ test("without a server, backup reads the directory, also after a kill, and the d
   await first.kill();
   // The remains of a backup that was killed.
   mkdirSync(join(source, "backup-0123456789abcdef"));
-  writeFileSync(`${file}.partial`, "half");
+  writeFileSync(join(root, "larder-backup-x.partial"), "half");
 
   assert.equal((await runHere(["backup", file, "--data-dir", source])).code, 0);
 

@@ -1,14 +1,16 @@
 /**
  * Writes a backup file. The bytes go to a temporary file beside it, which is
  * renamed to its final name when it is complete and durable (S-07): an
- * incomplete file with the name of a backup is damaged. A backup can also be
- * written to a stream, sequentially.
+ * incomplete file with the name of a backup is damaged. Each process has a
+ * temporary file of its own, so two backups to one name cannot mix. A backup
+ * can also be written to a stream, sequentially.
  */
 import { createHash } from "node:crypto";
-import { basename, dirname } from "node:path";
+import { basename, dirname, join } from "node:path";
 import { NO_LINK_CODES } from "../backup.ts";
 import { ByteProgress, type OnBytes } from "../byte-progress.ts";
 import { codeOf, type Disk, readFully, withFile, writeFully } from "../disk/disk.ts";
+import { isLeftOver, type WritingProcess, writerMark } from "../disk/writing-process.ts";
 import {
   type BackedUpFile,
   MANIFEST_NAME,
@@ -34,6 +36,8 @@ export interface ArchiveContents {
 
 export interface NewArchive extends ArchiveContents {
   readonly path: string;
+  /** From `newDraft`. */
+  readonly draft: string;
   /**
    * True if absent: an existing file with the backup's name is replaced. Otherwise it stays, and the call fails with
    * EEXIST.
@@ -41,8 +45,9 @@ export interface NewArchive extends ArchiveContents {
   readonly replaces?: boolean;
 }
 
-/** The suffix of a backup that is being written. The next backup of that name removes what a crash left. */
-export const PARTIAL_SUFFIX = ".partial";
+/** A backup that is being written: its name has the process between these. */
+const DRAFT_PREFIX = "larder-backup-";
+const DRAFT_SUFFIX = ".partial";
 
 /** The backup contains secrets. */
 const FILE_MODE = 0o600;
@@ -51,10 +56,31 @@ const COPY_BYTES = 1024 * 1024;
 /** Takes all of the bytes before it resolves. */
 type Write = (bytes: Uint8Array, offset: number) => Promise<void>;
 
+interface Writer {
+  readonly process: WritingProcess;
+  readonly nowMs: number;
+}
+
+/** The temporary file of a backup: beside it, with a name that no other has. */
+export function newDraft(path: string, { process, nowMs }: Writer): string {
+  return join(dirname(path), `${DRAFT_PREFIX}${writerMark(process, nowMs)}${DRAFT_SUFFIX}`);
+}
+
+/** Removes what crashes have left of backups in the directory of this one. Rejects with the system's error. */
+export async function removeLeftDrafts(disk: Disk, path: string, writer: Writer): Promise<void> {
+  const directory = dirname(path);
+  for (const name of await disk.list(directory)) {
+    if (!name.startsWith(DRAFT_PREFIX) || !name.endsWith(DRAFT_SUFFIX)) continue;
+    const mark = name.slice(DRAFT_PREFIX.length, -DRAFT_SUFFIX.length);
+    if (isLeftOver(mark, writer)) await unlinkIfThere(disk, join(directory, name));
+  }
+}
+
 /** Writes the backup and returns its size in bytes. Rejects with the system's error. */
-export async function writeArchive(disk: Disk, { path, replaces = true, ...contents }: NewArchive): Promise<number> {
-  const draft = `${path}${PARTIAL_SUFFIX}`;
-  await unlinkIfThere(disk, draft);
+export async function writeArchive(
+  disk: Disk,
+  { path, draft, replaces = true, ...contents }: NewArchive,
+): Promise<number> {
   try {
     const bytes = await withFile(await disk.open(draft, "create", FILE_MODE), async (file) => {
       const written = await streamArchive(disk, (part, offset) => writeFully(file, part, offset), contents);

@@ -11,9 +11,16 @@ import { SimulatedDisk } from "../../../test/simulation/disk/simulated-disk.ts";
 import { systemClock } from "../../kernel/clock.ts";
 import { seededRandom } from "../../kernel/random.ts";
 import { checkDataDirectory, prepareDataDirectory } from "../data-directory.ts";
+import type { WritingProcess } from "../disk/writing-process.ts";
 import { DamagedBackup, NewerFormat, UnusableBackup } from "../errors.ts";
 import { Archive } from "./archive.ts";
-import { type ArchiveSource, writeArchive } from "./archive-writer.ts";
+import {
+  type ArchiveContents,
+  type ArchiveSource,
+  newDraft,
+  removeLeftDrafts,
+  writeArchive,
+} from "./archive-writer.ts";
 import { checkBackedUpAreas } from "./area-check.ts";
 import { type Manifest, printManifest, printManifestSum } from "./manifest.ts";
 import { restoreArchive } from "./restore.ts";
@@ -32,6 +39,13 @@ const facts: Omit<Manifest, "files"> = {
   areas: [{ name: "store", position: 2 }],
 };
 
+const here: WritingProcess = { host: "here", pid: 7, life: "now", isAlive: (pid) => pid === 8 };
+const writer = { process: here, nowMs: facts.madeAtMs };
+
+function write(disk: SimulatedDisk, contents: ArchiveContents): Promise<number> {
+  return writeArchive(disk, { ...contents, path: BACKUP, draft: newDraft(BACKUP, writer) });
+}
+
 /** A disk with a store of two frames, and a backup of it. */
 async function withBackup(sources = SOURCES): Promise<SimulatedDisk> {
   const disk = new SimulatedDisk({ seed: 1 });
@@ -41,7 +55,7 @@ async function withBackup(sources = SOURCES): Promise<SimulatedDisk> {
   const opened = await openOn(disk, { directory: "/old/store" });
   await appendSafely(opened, "first", "second");
   await opened.area.close();
-  await writeArchive(disk, { path: BACKUP, sources, facts });
+  await write(disk, { sources, facts });
   return disk;
 }
 
@@ -72,7 +86,30 @@ async function framesOf(disk: SimulatedDisk, directory: string): Promise<readonl
 test("verifying a backup counts its frames; writing it leaves no other file", async () => {
   const disk = await withBackup();
   assert.deepEqual(await verify(disk), [2]);
-  assert.equal((await disk.list("/")).includes("backup.tar.partial"), false);
+  assert.deepEqual((await disk.list("/")).sort(), ["backup.tar", "old"]);
+});
+
+test("two backups to one name at the same moment are both whole", async () => {
+  const disk = await withBackup();
+  const versions = ["1.2.4", "1.2.5"];
+  const sizes = await Promise.all(
+    versions.map((version) => write(disk, { sources: SOURCES, facts: { ...facts, version } })),
+  );
+  assert.deepEqual(sizes, [disk.bytesOf(BACKUP).length, disk.bytesOf(BACKUP).length]);
+  assert.deepEqual(await verify(disk), [2]);
+  assert.deepEqual((await disk.list("/")).sort(), ["backup.tar", "old"]);
+});
+
+test("what a crash has left of a backup is removed, and what another process still writes is not", async () => {
+  const disk = await withBackup();
+  const draftOf = (pid: number): string => newDraft(BACKUP, { ...writer, process: { ...here, pid } });
+  const [living, dead] = [draftOf(8), draftOf(9)];
+  for (const path of [living, dead, "/larder-backup-1", "/other.partial"]) disk.put(path, Buffer.from("half"));
+  await removeLeftDrafts(disk, BACKUP, writer);
+  assert.deepEqual(
+    (await disk.list("/")).sort(),
+    ["backup.tar", living.slice(1), "larder-backup-1", "old", "other.partial"].sort(),
+  );
 });
 
 test("writing, checking and restoring report their progress up to the last byte of each file and area", async () => {
@@ -84,7 +121,7 @@ test("writing, checking and restoring report their progress up to the last byte 
   const total = formatBytes + tokensBytes + journalBytes;
   const files = [formatBytes, formatBytes + tokensBytes, total].map((done) => ({ subject: "files", done, total }));
 
-  await writeArchive(disk, { path: BACKUP, sources: SOURCES, facts, onBytes });
+  await write(disk, { sources: SOURCES, facts, onBytes });
   assert.deepEqual(reports.splice(0), files);
 
   const archive = await Archive.open(disk, BACKUP);
@@ -183,7 +220,7 @@ test("a power cut at any moment leaves a complete backup, the previous one or no
   const before = disk.bytesOf(BACKUP);
   const crashes: SimulatedDisk[] = [];
   disk.onBoundary = () => crashes.push(disk.afterPowerCut(random));
-  await writeArchive(disk, { path: BACKUP, sources: SOURCES, facts: { ...facts, version: "1.2.4" } });
+  await write(disk, { sources: SOURCES, facts: { ...facts, version: "1.2.4" } });
   assert.ok(crashes.length > 5);
   for (const crashed of crashes) {
     if (!(await crashed.list("/")).includes("backup.tar")) continue;
@@ -215,15 +252,15 @@ test("a power cut during a restore leaves all of it, or no data directory", asyn
 test("a backup whose area has another end, or that names an unknown directory, restores nothing", async () => {
   const disk = await withBackup();
   await disk.mkdir("/new");
-  const write = (change: Partial<Manifest>, sources = SOURCES): Promise<number> =>
-    writeArchive(disk, { path: BACKUP, sources, facts: { ...facts, ...change } });
-  await write({ areas: [{ name: "store", position: 3 }] });
+  const rewrite = (change: Partial<Manifest>, sources = SOURCES): Promise<number> =>
+    write(disk, { sources, facts: { ...facts, ...change } });
+  await rewrite({ areas: [{ name: "store", position: 3 }] });
   await assert.rejects(verify(disk), new UnusableBackup(BACKUP, "store ends at position 2, not at 3"));
-  await write({}, [...SOURCES, { name: "secrets/key", path: "/old/tokens.json" }]);
+  await rewrite({}, [...SOURCES, { name: "secrets/key", path: "/old/tokens.json" }]);
   await assert.rejects(restore(disk), new UnusableBackup(BACKUP, "it has an unknown directory: secrets"));
-  await write({}, SOURCES.slice(1));
+  await rewrite({}, SOURCES.slice(1));
   await assert.rejects(restore(disk), new UnusableBackup(BACKUP, "it has no format file"));
-  await write({ dataFormat: 3 });
+  await rewrite({ dataFormat: 3 });
   await assert.rejects(verify(disk), new NewerFormat(BACKUP, 3, 2));
   assert.deepEqual(await disk.list("/new"), []);
 });

@@ -24,6 +24,7 @@ import {
   withFile,
   writeFully,
 } from "../../persistence/disk/disk.ts";
+import { isLeftOver, type WritingProcess, writerMark } from "../../persistence/disk/writing-process.ts";
 import { assertObjectName, assertObjectRange, isObjectName, OBJECTS_PER_CALL_MAX } from "./object-name.ts";
 import {
   type FailureKind,
@@ -35,17 +36,6 @@ import {
 } from "./object-store.ts";
 import { WINDOW_BYTES, withWindow } from "./read-window.ts";
 import type { RequestKind, StoreRequestObserver } from "./store-requests.ts";
-
-/** The process that writes, for the names of unfinished files. */
-export interface WritingProcess {
-  /** The machine or container. */
-  readonly host: string;
-  readonly pid: number;
-  /** Letters and digits, different in each life of a process id. */
-  readonly life: string;
-  /** Whether a process of this host runs. */
-  isAlive(pid: number): boolean;
-}
 
 export interface FileStoreOptions {
   /** An absolute path. It must exist: a missing one may be a disk that is not mounted. */
@@ -59,8 +49,6 @@ export interface FileStoreOptions {
 }
 
 const PARTIAL = ".partial-";
-/** Of other hosts nobody knows whether they still write. */
-const FOREIGN_MS_MAX = 24 * 60 * 60_000;
 const ATTEMPTS_MAX = 3;
 /** ext4 has it in the root of each disk, for root alone. */
 const LOST_FOUND = "lost+found";
@@ -84,8 +72,6 @@ export class FileStore implements ObjectStore {
   readonly #options: FileStoreOptions;
   /** Directories that exist durably, as far as this process knows. */
   readonly #known = new Set<string>();
-  /** Of all stores of the process, which may share a directory. */
-  static #partialCount = 0;
 
   private constructor(options: FileStoreOptions) {
     this.#options = options;
@@ -230,27 +216,16 @@ export class FileStore implements ObjectStore {
 
   /** keeps (3) */
   async #removePartials(names: readonly string[]): Promise<void> {
-    const { directory, disk } = this.#options;
+    const { clock, directory, disk, process } = this.#options;
+    const now = { process, nowMs: clock.nowMs() };
     for (const name of names)
-      if (name.startsWith(PARTIAL) && this.#isLeftOver(name))
+      if (name.startsWith(PARTIAL) && isLeftOver(name.slice(PARTIAL.length), now))
         await this.#guarded(directory, () => unlessMissing(disk.unlink(join(directory, name))));
-  }
-
-  #isLeftOver(name: string): boolean {
-    const { clock, process } = this.#options;
-    const [createdMs = "", pid = "", life = "", , ...host] = name.slice(PARTIAL.length).split("-");
-    if (!/^\d{1,16}$/.test(createdMs) || !/^\d{1,10}$/.test(pid)) return true;
-    const isOld = Math.abs(clock.nowMs() - Number(createdMs)) > FOREIGN_MS_MAX;
-    if (host.join("-") !== hostOf(process)) return isOld;
-    if (Number(pid) === process.pid) return life !== process.life;
-    return isOld || !process.isAlive(Number(pid));
   }
 
   #partialPath(): string {
     const { clock, directory, process } = this.#options;
-    FileStore.#partialCount += 1;
-    const parts = [clock.nowMs(), process.pid, process.life, FileStore.#partialCount, hostOf(process)];
-    return join(directory, `${PARTIAL}${parts.join("-")}`);
+    return join(directory, `${PARTIAL}${writerMark(process, clock.nowMs())}`);
   }
 
   /** So that a file system without hard links is noticed at the start. */
@@ -335,10 +310,6 @@ function entryOf(fileName: string): { readonly segment: string; readonly isDirec
   const escaped = isDirectory ? fileName.slice(0, -2) : fileName;
   const segment = escaped.replace(/%(25|2E|64)/g, (_, code: string) => String.fromCharCode(Number.parseInt(code, 16)));
   return segment !== "" && fileNameOf(segment, isDirectory) === fileName ? { segment, isDirectory } : undefined;
-}
-
-function hostOf({ host }: WritingProcess): string {
-  return host.replace(/[^A-Za-z0-9.-]/g, "_").slice(0, 64);
 }
 
 /** Undefined if the file does not exist, or if what should be its directory is a file. */

@@ -2,8 +2,8 @@
 import { VirtualClock } from "../../../src/kernel/clock.virtual.ts";
 import { seededRandom } from "../../../src/kernel/random.ts";
 import { fileDisk } from "../../../src/persistence/disk/file-disk.ts";
+import type { WritingProcess } from "../../../src/persistence/disk/writing-process.ts";
 import type { S3Address } from "../../../src/replication/objects/address.ts";
-import type { WritingProcess } from "../../../src/replication/objects/file-store.ts";
 import { CredentialsSource } from "../../../src/replication/objects/s3/credentials.ts";
 import type { HttpSend } from "../../../src/replication/objects/s3/http.ts";
 import { S3Store, type UploadSizes } from "../../../src/replication/objects/s3/s3-store.ts";

@@ -16,7 +16,8 @@ import type { BackupMade } from "../../../edge/admin/routes.ts";
 import { systemClock } from "../../../kernel/clock.ts";
 import {
   type ArchiveSource,
-  PARTIAL_SUFFIX,
+  newDraft,
+  removeLeftDrafts,
   streamArchive,
   writeArchive,
 } from "../../../persistence/archive/archive-writer.ts";
@@ -31,6 +32,7 @@ import { damageOf, inspectStoredArea } from "../../areas/inspect-area.ts";
 import { assertNoNode } from "../../cluster/node-file.ts";
 import { openDataDirectory, STORED_AREAS } from "../../directory/data-directory.ts";
 import { type DirectoryLock, lockDirectory } from "../../directory/directory-lock.ts";
+import { thisProcess } from "../../directory/this-process.ts";
 import { copyHistoryFile } from "../../history/copy.ts";
 import { codeOf, commandRefusal, isFullDisk, StartRefusal } from "../../refusal.ts";
 import type { RunSettings } from "../../settings/run-settings.ts";
@@ -169,8 +171,13 @@ async function write(
     const stream = (sink: ByteSink): Promise<number> => streamArchive(fileDisk, sink, contents);
     if (path === STANDARD_OUTPUT) return writeToStandardOutput(stream);
     if (kind === "stream") return writeToDevice(path, stream);
-    const clean = (): void => rmSync(`${path}${PARTIAL_SUFFIX}`, { force: true });
-    return cleanedUp(clean, () => writeArchive(fileDisk, { ...contents, path, replaces }));
+    const writer = { process: thisProcess, nowMs: systemClock.nowMs() };
+    const draft = newDraft(path, writer);
+    const clean = (): void => rmSync(draft, { force: true });
+    return cleanedUp(clean, async () => {
+      await removeLeftDrafts(fileDisk, path, writer);
+      return writeArchive(fileDisk, { ...contents, path, draft, replaces });
+    });
   });
   return { bytes, ...done };
 }

@@ -1,17 +1,16 @@
 /** Opens the place of a copy from its address, with the credentials, sockets and files of this process. */
-import { hostname } from "node:os";
 import type { Clock } from "../../../kernel/clock.ts";
-import { type Random, secretText } from "../../../kernel/random.ts";
-import { codeOf } from "../../../persistence/disk/disk.ts";
+import type { Random } from "../../../kernel/random.ts";
 import { fileDisk } from "../../../persistence/disk/file-disk.ts";
 import type { ObjectAddress, S3Address } from "../../../replication/objects/address.ts";
-import { FileStore, type WritingProcess } from "../../../replication/objects/file-store.ts";
+import { FileStore } from "../../../replication/objects/file-store.ts";
 import { type ObjectStore, ObjectStoreFailure } from "../../../replication/objects/object-store.ts";
 import { RetryingStore } from "../../../replication/objects/retrying.ts";
 import { CredentialsSource } from "../../../replication/objects/s3/credentials.ts";
 import { S3Store } from "../../../replication/objects/s3/s3-store.ts";
 import { loadSign } from "../../../replication/objects/s3/signing.ts";
 import type { StoreRequestObserver } from "../../../replication/objects/store-requests.ts";
+import { thisProcess } from "../../directory/this-process.ts";
 import { openHttpClient } from "./http-client.ts";
 
 export interface OpenStoreOptions {
@@ -54,18 +53,3 @@ async function openBucket(address: S3Address, options: OpenStoreOptions): Promis
   }
   return new RetryingStore(store, options);
 }
-
-const thisProcess: WritingProcess = {
-  host: hostname(),
-  pid: process.pid,
-  life: secretText(8),
-  isAlive: (pid) => {
-    try {
-      process.kill(pid, 0);
-      return true;
-    } catch (error) {
-      // A process of another user.
-      return codeOf(error) === "EPERM";
-    }
-  },
-};
