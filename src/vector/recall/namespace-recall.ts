@@ -50,6 +50,8 @@ export interface Measurement {
   readonly levels: readonly LevelTally[];
   /** The largest number of hits in the sample. */
   readonly countMax: number;
+  /** The recent queries of the sample, also those without a hit, which count for nothing. */
+  readonly sampledCount: number;
 }
 
 export interface RecallReport {
@@ -88,6 +90,7 @@ interface Measured {
   readonly size: NamespaceSize;
   readonly settings: RecallSettings;
   readonly notedCount: number;
+  readonly sampledCount: number;
   readonly report: RecallReport;
   /** A lower level reaches the target too. */
   readonly mayLower: boolean;
@@ -152,11 +155,20 @@ export class NamespaceRecall {
     (this.#classes[number] ?? this.#open(number)).sample.note(query);
   }
 
-  /** A class that should be measured now; undefined if all are known. */
+  /**
+   * A class that should be measured now; undefined if all are known. The one that was measured longest ago goes first:
+   * while records change fast, each is due again before the others were measured.
+   */
   findDue(nowMs: number, size: NamespaceSize): number | undefined {
-    for (const [number, state] of this.#classes.entries())
-      if (state !== undefined && this.#isDue(state, nowMs, size)) return number;
-    return undefined;
+    let due: number | undefined;
+    let leastMs = Number.POSITIVE_INFINITY;
+    for (const [number, state] of this.#classes.entries()) {
+      const atMs = state?.measured?.atMs ?? Number.NEGATIVE_INFINITY;
+      if (state === undefined || atMs >= leastMs || !this.#isDue(state, nowMs, size)) continue;
+      due = number;
+      leastMs = atMs;
+    }
+    return due;
   }
 
   /** The recent queries of a class. */
@@ -180,7 +192,7 @@ export class NamespaceRecall {
   settle(number: number, measurement: Measurement, { nowMs, size }: { nowMs: number; size: NamespaceSize }): void {
     const state = this.#classes[number];
     if (state === undefined) return;
-    const { firstLevel, levels, countMax } = measurement;
+    const { firstLevel, levels, countMax, sampledCount } = measurement;
     const { settings } = this;
     const found = levels.findIndex((tally) => isReached(tally, settings.recallTarget));
     const wanted = firstLevel + (found < 0 ? levels.length - 1 : found);
@@ -193,6 +205,7 @@ export class NamespaceRecall {
       size,
       settings,
       notedCount: state.sample.notedCount,
+      sampledCount,
       mayLower: found >= 0 && (wanted < state.level || (found === 0 && state.level > 0)),
       report: {
         number,
@@ -241,7 +254,7 @@ export class NamespaceRecall {
     const changedCount = insertCount - measured.size.insertCount + Math.max(0, measured.size.rowCount - rowCount);
     if (changedCount > rowCount * CHANGED_SHARE) return true;
     const queryCount = sample.notedCount - measured.notedCount;
-    if (measured.report.queryCount < QUERIES_MIN && sample.queries.length >= QUERIES_MIN) return true;
+    if (measured.sampledCount < QUERIES_MIN && sample.queries.length >= QUERIES_MIN) return true;
     if (measured.mayLower && queryCount > 0 && nowMs - measured.atMs >= LOWERING_AGE_MS) return true;
     return queryCount >= QUERIES_MAX && nowMs - measured.atMs >= QUERIES_AGE_MS;
   }
