@@ -57,7 +57,8 @@ const dimension = Number(values.dimension);
 const say = (line: string): void => console.log(line);
 
 const parent = mkdtempSync(join(values.folder, "larder-bench-"));
-process.once("exit", () => rmSync(parent, { recursive: true, force: true }));
+// A server that was killed may write until it has ended.
+process.once("exit", () => rmSync(parent, { recursive: true, force: true, maxRetries: 10 }));
 for (const signal of ["SIGINT", "SIGTERM"] as const) process.once(signal, () => process.exit(130));
 const program = publishedProgram(parent);
 const directory = join(parent, "data");
