@@ -11,8 +11,12 @@ const SMALL = 0;
 const LARGE = 4;
 const ROWS = 1_000;
 
-function recallOf(): NamespaceRecall {
-  return new NamespaceRecall(() => ({ recallTarget: 0.99, effortMax: 4_000 }), seededRandom(1));
+function recallOf(insertCount = (): number => 0): NamespaceRecall {
+  return new NamespaceRecall(
+    () => ({ recallTarget: 0.99, effortMax: 4_000 }),
+    seededRandom(1),
+    () => ({ rowCount: ROWS, insertCount: insertCount(), missedShare: 0 }),
+  );
 }
 
 function noteQueries(recall: NamespaceRecall, count: number, topK: number): void {
@@ -41,6 +45,25 @@ test("while records change fast, classes are measured in turn", () => {
     if (number !== undefined) recall.settle(number, measurementOf(0), { nowMs, size });
   }
   assert.deepEqual(measured, [SMALL, LARGE, SMALL, LARGE, SMALL, LARGE]);
+});
+
+test("after a tenth of the records has changed, the effort is twice as large until the next measurement", () => {
+  let insertCount = 0;
+  const recall = recallOf(() => insertCount);
+  const settle = (): void => {
+    recall.settle(SMALL, measurementOf(0), { nowMs: 0, size: { rowCount: ROWS, insertCount } });
+  };
+  const effort = (): number => recall.effortFor(10, undefined);
+  settle();
+  assert.equal(effort(), 114);
+  insertCount = 100;
+  assert.equal(effort(), 114);
+  insertCount = 101;
+  assert.equal(effort(), 227);
+  // A class without measurements has the effort of queries without a filter.
+  assert.equal(recall.effortFor(10, 0.7), 227);
+  settle();
+  assert.equal(effort(), 80);
 });
 
 test("recent queries without a hit do not make a class due again and again", () => {
