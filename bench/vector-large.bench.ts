@@ -11,12 +11,14 @@
  * processes (cgroup, version 1) whose memory is limited to --limit times the bytes of codes and graph, the
  * system's cache of files included.
  *
- * Read: bytes are those of the whole process for each vector. The client's core
+ * Read: each line is printed when its figures are known, so a run that is cut off
+ * leaves those it has. Bytes are those of the whole process for each vector. The client's core
  * is shared with the thread that builds graphs, so the time of loading is not the least
  * possible. A limit below what the process itself needs ends it: the report says so.
  *
  * Run: npm run build && npm run bench -- vector-large [--rows 5000000] [--dimension 384] [--limit 1.3] [--folder /tmp]
- *      5 million take about an hour and 40 GB of disk.
+ *      5 million take about an hour on two cores that nothing else uses, and 40 GB of disk. A run that is interrupted
+ *      removes its files: another one begins again.
  */
 import { mkdirSync, mkdtempSync, rmdirSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -27,7 +29,7 @@ import { publishedProgram } from "./store/subjects.ts";
 import { drawOf } from "./vector/data-set.ts";
 import { startServer, type VectorServer } from "./vector/larder-server.ts";
 import { BestRows } from "./vector/large/best-rows.ts";
-import { measureQueries, type QueryTimes, upsertAll } from "./vector/large/requests.ts";
+import { measureQueries, upsertAll } from "./vector/large/requests.ts";
 import { queryBody } from "./vector/requests.ts";
 import { HIT_COUNT } from "./vector/truth.ts";
 
@@ -36,6 +38,8 @@ const TIMED_QUERIES = 2_000;
 const ROWS_OF_A_CLUSTER = 50;
 const SECONDS = 20;
 const POLL_MS = 1_000;
+/** While the graph is built, its state is printed at this interval. */
+const STATE_MS = 60_000;
 /** Of a start that reads all rows. */
 const START_MS_MAX = 1_800_000;
 const MEMORY_GROUPS = "/sys/fs/cgroup/memory";
@@ -50,11 +54,11 @@ const { values } = parseArgs({
 });
 const rowCount = Number(values.rows);
 const dimension = Number(values.dimension);
-const log = (line: string): void => console.error(`${new Date().toISOString()} ${line}`);
 const say = (line: string): void => console.log(line);
 
 const parent = mkdtempSync(join(values.folder, "larder-bench-"));
-process.once("exit", () => rmSync(parent, { recursive: true, force: true }));
+// A server that was killed may write until it has ended.
+process.once("exit", () => rmSync(parent, { recursive: true, force: true, maxRetries: 10 }));
 for (const signal of ["SIGINT", "SIGTERM"] as const) process.once(signal, () => process.exit(130));
 const program = publishedProgram(parent);
 const directory = join(parent, "data");
@@ -79,11 +83,14 @@ const emptyBytes = first.process.residentBytes() ?? Number.NaN;
 const beganMs = performance.now();
 await upsertAll(first, {
   ...{ rowCount, dimension, draw, truth },
-  progress: (sent) =>
-    log(`${sent} sent, ${perVector(first.process.residentBytes() ?? Number.NaN, sent)} resident bytes a vector`),
+  progress: sayState,
 });
 const sentMs = performance.now() - beganMs;
-while ((await first.metric("larder_vector_pending_records")) > 0) await delay(POLL_MS);
+for (let saidMs = sentMs; (await first.metric("larder_vector_pending_records")) > 0; await delay(POLL_MS)) {
+  if (performance.now() - beganMs - saidMs < STATE_MS) continue;
+  saidMs = performance.now() - beganMs;
+  await sayState(rowCount);
+}
 const builtMs = performance.now() - beganMs;
 say(`answered after ${seconds(sentMs)}, all in the graph after ${seconds(builtMs)}`);
 await report("after loading", first, emptyBytes);
@@ -100,6 +107,15 @@ async function start(group?: string): Promise<VectorServer> {
     startMsMax: START_MS_MAX,
     ...(group !== undefined && { group }),
   });
+}
+
+async function sayState(sentCount: number): Promise<void> {
+  const afterMs = performance.now() - beganMs;
+  const resident = first.process.residentBytes() ?? Number.NaN;
+  const pending = await first.metric("larder_vector_pending_records");
+  say(
+    `  ${seconds(afterMs)}: ${sentCount} sent, ${pending} pending, resident ${perVector(resident - emptyBytes, sentCount)} bytes a vector`,
+  );
 }
 
 async function reportStart(): Promise<void> {
@@ -141,25 +157,28 @@ async function report(what: string, server: VectorServer, baseBytes: number): Pr
   const graphBytes = await server.metric("larder_vector_graph_bytes");
   const rowBytes = await server.metric("larder_vector_row_bytes");
   const fileBytes = await server.metric("larder_vector_row_file_bytes");
-  log(`${what}: queries`);
-  const hits: (readonly string[])[] = [];
-  for (const query of queries.slice(0, TRUE_QUERIES)) hits.push(await nearest(server, query));
-  const recall = truth.recallOf(hits);
-  const timed: QueryTimes[] = [];
-  for (const connections of [1, 8])
-    timed.push(await measureQueries(server, { queries: queries.slice(TRUE_QUERIES), connections, seconds: SECONDS }));
   say(`${what}:`);
   say(`  resident ${perVector(resident - baseBytes, rowCount)} bytes a vector (${(resident / 1e9).toFixed(2)} GB)`);
   say(
     `  graph ${perVector(graphBytes, rowCount)}, rows in memory ${perVector(rowBytes, rowCount)}, row files ${perVector(fileBytes, rowCount)}`,
   );
+  const hits: (readonly string[])[] = [];
+  for (const query of queries.slice(0, TRUE_QUERIES)) hits.push(await nearest(server, query));
+  const recall = truth.recallOf(hits);
   say(
     `  recall@${HIT_COUNT} of ${TRUE_QUERIES} queries: mean ${recall.mean.toFixed(4)}, lowest ${recall.lowest.toFixed(1)}`,
   );
-  for (const { connections, perSecond, p50Ms, p99Ms, maxMs } of timed)
+  for (const connections of [1, 8]) {
+    const times = await measureQueries(server, {
+      queries: queries.slice(TRUE_QUERIES),
+      connections,
+      seconds: SECONDS,
+    });
+    const { perSecond, p50Ms, p99Ms, maxMs } = times;
     say(
       `  ${connections} connections: ${perSecond.toFixed(0)} queries/s, p50 ${p50Ms.toFixed(1)} ms, p99 ${p99Ms.toFixed(1)} ms, longest ${maxMs.toFixed(0)} ms`,
     );
+  }
 }
 
 async function nearest(server: VectorServer, query: Float32Array): Promise<readonly string[]> {

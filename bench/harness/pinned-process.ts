@@ -66,7 +66,8 @@ export async function startPinned(options: PinnedOptions): Promise<PinnedProcess
     ...options.user,
   });
   const killWithUs = (): void => void child.kill("SIGKILL");
-  process.once("exit", killWithUs);
+  // Before others remove its files.
+  process.prependOnceListener("exit", killWithUs);
   const gone = once(child, "close").finally(() => process.removeListener("exit", killWithUs));
   const output = collect(child);
   await untilPrinted(child, { output, pattern: options.until, msMax: options.startMsMax ?? START_MS_MAX });

@@ -9,8 +9,8 @@ export interface Upserts {
   readonly dimension: number;
   readonly draw: Draw;
   readonly truth: BestRows;
-  /** Called after each PROGRESS_ROWS. */
-  progress(sentRows: number): void;
+  /** Called after each PROGRESS_ROWS; the next ones are sent when it has ended. */
+  progress(sentRows: number): Promise<void>;
 }
 
 export interface QueryTimes {
@@ -40,7 +40,7 @@ export async function upsertAll(server: VectorServer, upserts: Upserts): Promise
     while (open.size >= REQUESTS_AT_ONCE) await Promise.race(open);
     const sent = server.call("/upsert", `[${records.join()}]`).finally(() => open.delete(sent));
     open.add(sent);
-    if ((first + BATCH_ROWS) % PROGRESS_ROWS === 0) progress(first + BATCH_ROWS);
+    if ((first + BATCH_ROWS) % PROGRESS_ROWS === 0) await progress(first + BATCH_ROWS);
   }
   await Promise.all(open);
 }

@@ -384,11 +384,11 @@ export class Namespace {
   #useGraph(graph: PartedGraph): void {
     this.#graph = graph;
     this.#nodeBytes = nodeBytesOf(this.#dimension);
-    this.#recall ??= new NamespaceRecall(
-      this.#options.recallSettings,
-      this.#options.random,
-      () => this.#graph?.missedShare ?? 0,
-    );
+    this.#recall ??= new NamespaceRecall(this.#options.recallSettings, this.#options.random, () => ({
+      missedShare: this.#graph?.missedShare ?? 0,
+      rowCount: this.rowCount,
+      insertCount: this.#graphInsertCount,
+    }));
   }
 
   #graphOptions(): GraphOptions {

@@ -11,7 +11,9 @@
  * (3) While checks of the graph show that its walks miss more records than the
  *     target allows, whatever the last measurement found, the effort is the
  *     largest one, or a scan where that costs less.
- * (4) If no level reaches the target, the class is on the highest one and reported
+ * (4) A measurement is of the records at that time: after CHANGED_SHARE of them
+ *     have changed, the effort is CHANGED_LEVELS higher until the next one.
+ * (5) If no level reaches the target, the class is on the highest one and reported
  *     as missed.
  */
 import type { Random } from "../../kernel/random.ts";
@@ -33,6 +35,12 @@ export interface NamespaceSize {
   readonly insertCount: number;
 }
 
+/** What searches need to know of a namespace besides measurements. */
+export interface NamespaceState extends NamespaceSize {
+  /** The share of the records that walks miss, as the checks of the graph found it. */
+  readonly missedShare: number;
+}
+
 /** What a measurement of one class found on one level. */
 export interface LevelTally {
   /** The queries made of stored records. */
@@ -50,6 +58,8 @@ export interface Measurement {
   readonly levels: readonly LevelTally[];
   /** The largest number of hits in the sample. */
   readonly countMax: number;
+  /** The recent queries of the sample, also those without a hit, which count for nothing. */
+  readonly sampledCount: number;
 }
 
 export interface RecallReport {
@@ -77,6 +87,8 @@ const MARGIN = 0.01;
 const QUERIES_MIN = 50;
 /** A class is measured again when this share of the records is new or gone. */
 const CHANGED_SHARE = 0.1;
+/** Until then, the effort is twice as large, and at least that of the first level. bench/graph.bench.ts, part `history` */
+const CHANGED_LEVELS = 2;
 /** With new queries, and with a level to go down, a class is measured again after this time. */
 const QUERIES_AGE_MS = 600_000;
 const LOWERING_AGE_MS = 60_000;
@@ -88,6 +100,7 @@ interface Measured {
   readonly size: NamespaceSize;
   readonly settings: RecallSettings;
   readonly notedCount: number;
+  readonly sampledCount: number;
   readonly report: RecallReport;
   /** A lower level reaches the target too. */
   readonly mayLower: boolean;
@@ -106,15 +119,15 @@ interface ClassState {
 export class NamespaceRecall {
   readonly #settings: () => RecallSettings;
   readonly #random: Random;
-  readonly #missedShare: () => number;
+  readonly #state: () => NamespaceState;
   /** By class; absent until it is asked for. */
   readonly #classes: (ClassState | undefined)[] = new Array(CLASS_COUNT).fill(undefined);
 
-  /** `missedShare` returns the share of the records that walks miss, as the checks of the graph found it. */
-  constructor(settings: () => RecallSettings, random: Random, missedShare: () => number = () => 0) {
+  /** `state` returns the current state of the namespace. */
+  constructor(settings: () => RecallSettings, random: Random, state: () => NamespaceState) {
     this.#settings = settings;
     this.#random = random;
-    this.#missedShare = missedShare;
+    this.#state = state;
     this.#open(BASE_CLASS);
   }
 
@@ -132,10 +145,20 @@ export class NamespaceRecall {
   /** The effort of a walk for `wanted` hits; `share` of the records pass the filter, undefined without one. */
   effortFor(wanted: number, share: number | undefined): number {
     const { recallTarget, effortMax } = this.#settings();
+    const state = this.#state();
     // keeps (3)
-    const isUnsafe = this.#missedShare() > 1 - recallTarget;
-    const level = isUnsafe ? topLevelOf(effortMax) : this.levelOf(classOf(wanted, share));
+    const isUnsafe = state.missedShare > 1 - recallTarget;
+    const level = isUnsafe ? topLevelOf(effortMax) : this.#levelNow(classOf(wanted, share), state);
     return effortAt(level, wanted, effortMax);
+  }
+
+  /** keeps (4) */
+  #levelNow(number: number, size: NamespaceSize): number {
+    const level = this.levelOf(number);
+    const owner = this.#classes[number]?.hasLevel === true ? number : unfilteredOf(number);
+    const measured = this.#classes[owner]?.measured;
+    if (measured === undefined || !hasChanged(measured.size, size)) return level;
+    return Math.max(level + CHANGED_LEVELS, rangeOf(number).firstLevel);
   }
 
   /** keeps (1) */
@@ -152,11 +175,20 @@ export class NamespaceRecall {
     (this.#classes[number] ?? this.#open(number)).sample.note(query);
   }
 
-  /** A class that should be measured now; undefined if all are known. */
+  /**
+   * A class that should be measured now; undefined if all are known. The one that was measured longest ago goes first:
+   * while records change fast, each is due again before the others were measured.
+   */
   findDue(nowMs: number, size: NamespaceSize): number | undefined {
-    for (const [number, state] of this.#classes.entries())
-      if (state !== undefined && this.#isDue(state, nowMs, size)) return number;
-    return undefined;
+    let due: number | undefined;
+    let leastMs = Number.POSITIVE_INFINITY;
+    for (const [number, state] of this.#classes.entries()) {
+      const atMs = state?.measured?.atMs ?? Number.NEGATIVE_INFINITY;
+      if (state === undefined || atMs >= leastMs || !this.#isDue(state, nowMs, size)) continue;
+      due = number;
+      leastMs = atMs;
+    }
+    return due;
   }
 
   /** The recent queries of a class. */
@@ -176,11 +208,11 @@ export class NamespaceRecall {
     this.#setLevel(state, firstLevel + (found < 0 ? levels.length - 1 : found));
   }
 
-  /** Takes over a complete measurement. keeps (2) and (4) */
+  /** Takes over a complete measurement. keeps (2) and (5) */
   settle(number: number, measurement: Measurement, { nowMs, size }: { nowMs: number; size: NamespaceSize }): void {
     const state = this.#classes[number];
     if (state === undefined) return;
-    const { firstLevel, levels, countMax } = measurement;
+    const { firstLevel, levels, countMax, sampledCount } = measurement;
     const { settings } = this;
     const found = levels.findIndex((tally) => isReached(tally, settings.recallTarget));
     const wanted = firstLevel + (found < 0 ? levels.length - 1 : found);
@@ -193,6 +225,7 @@ export class NamespaceRecall {
       size,
       settings,
       notedCount: state.sample.notedCount,
+      sampledCount,
       mayLower: found >= 0 && (wanted < state.level || (found === 0 && state.level > 0)),
       report: {
         number,
@@ -231,20 +264,24 @@ export class NamespaceRecall {
     state.hasLevel = true;
   }
 
-  #isDue(state: ClassState, nowMs: number, { rowCount, insertCount }: NamespaceSize): boolean {
+  #isDue(state: ClassState, nowMs: number, size: NamespaceSize): boolean {
     const { measured, sample, fromMs } = state;
     if (nowMs < fromMs) return false;
     if (measured === undefined) return true;
     const { settings } = this;
     if (settings.recallTarget !== measured.settings.recallTarget) return true;
     if (settings.effortMax !== measured.settings.effortMax) return true;
-    const changedCount = insertCount - measured.size.insertCount + Math.max(0, measured.size.rowCount - rowCount);
-    if (changedCount > rowCount * CHANGED_SHARE) return true;
+    if (hasChanged(measured.size, size)) return true;
     const queryCount = sample.notedCount - measured.notedCount;
-    if (measured.report.queryCount < QUERIES_MIN && sample.queries.length >= QUERIES_MIN) return true;
+    if (measured.sampledCount < QUERIES_MIN && sample.queries.length >= QUERIES_MIN) return true;
     if (measured.mayLower && queryCount > 0 && nowMs - measured.atMs >= LOWERING_AGE_MS) return true;
     return queryCount >= QUERIES_MAX && nowMs - measured.atMs >= QUERIES_AGE_MS;
   }
+}
+
+function hasChanged(before: NamespaceSize, { rowCount, insertCount }: NamespaceSize): boolean {
+  const changedCount = insertCount - before.insertCount + Math.max(0, before.rowCount - rowCount);
+  return changedCount > rowCount * CHANGED_SHARE;
 }
 
 /** Whether a level reaches the target: for both samples together, and for the recent queries alone if they are enough. */

@@ -1,18 +1,18 @@
 /** Changes during a measurement. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { RecallWorld } from "../../../test/simulation/vector/recall-world.ts";
-import { seededRandom } from "../../kernel/random.ts";
+import { RECORDS, RecallWorld } from "../../../test/simulation/vector/recall-world.ts";
+import { type Random, seededRandom } from "../../kernel/random.ts";
 import { BASE_CLASS } from "./query-classes.ts";
 import { RecallRound } from "./recall-round.ts";
 
-async function roundOf(): Promise<{ world: RecallWorld; round: RecallRound }> {
+async function roundOf(random: Random = seededRandom(1)): Promise<{ world: RecallWorld; round: RecallRound }> {
   const world = new RecallWorld({ missed: () => 0 });
   await world.fill();
   const { namespace } = world;
   const { recall } = namespace;
   assert.ok(recall !== undefined);
-  return { world, round: new RecallRound({ namespace, recall, number: BASE_CLASS, random: seededRandom(1) }) };
+  return { world, round: new RecallRound({ namespace, recall, number: BASE_CLASS, random }) };
 }
 
 test("a measurement without changes has 200 records, and ends each of its searches", async () => {
@@ -38,14 +38,21 @@ test("queries during which too many records change do not count, and nothing is 
   world.close();
 });
 
-test("a query whose hits change meanwhile does not count, but one whose hits stay does", async () => {
-  const { world, round } = await roundOf();
+test("a query whose hits change meanwhile does not count, and other records are drawn until 200 count", async () => {
+  const random = seededRandom(1);
+  let drawnCount = 0;
+  const below = (bound: number): number => {
+    if (bound === RECORDS) drawnCount += 1;
+    return random.below(bound);
+  };
+  const { world, round } = await roundOf({ unit: () => random.unit(), below });
   const { changes } = world.namespace;
   // A tenth of the old records: two of three queries have one of them among their hits.
   do for (let record = 0; record < 1_000; record += 1) changes.note(record * 10);
   while (!round.step());
-  const count = round.levels.at(-1)?.records.queryCount ?? 0;
-  assert.ok(count > 0 && count < 200, `${count} queries count`);
+  assert.ok(drawnCount > 400, `${drawnCount} records were drawn`);
+  assert.equal(round.levels.at(-1)?.records.queryCount, 200);
+  assert.equal(round.isEnough, true);
   world.close();
 });
 

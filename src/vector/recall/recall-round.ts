@@ -37,9 +37,8 @@ const COUNT_MIN = 10;
 const LOOK_EVERY = 25;
 /** Changes during the searches of one query. */
 const CHANGES_MAX = 1_000;
-/** Records that are drawn at most, for RECORDS that count, and how many must count. */
-const DRAWN_MAX = 2 * RECORDS;
-const COUNTED_MIN = RECORDS / 2;
+/** Records that are drawn at most, for RECORDS that count: without those a round is not a measurement. */
+const DRAWN_MAX = 4 * RECORDS;
 /** Numbers that are drawn to find a record: at most half of them and GAPS_MIN are free (record-table.ts). */
 const DRAWS_MAX = 64;
 
@@ -94,7 +93,11 @@ export class RecallRound implements SearchJob, Measurement {
 
   /** True if enough queries counted, when all steps are done. keeps (3) */
   get isEnough(): boolean {
-    return this.#recordCount >= COUNTED_MIN;
+    return this.#recordCount >= RECORDS;
+  }
+
+  get sampledCount(): number {
+    return this.#queries.length;
   }
 
   /** Returns true when the whole sample is measured. */

@@ -31,6 +31,8 @@ const GATHER_FACTOR = 4;
 const PREFILTER_GATHER_FACTOR = 3;
 const PREFILTER_SHARE = 0.4;
 const GATHERED_PREFILTER_SHARE = 0.25;
+/** Rows that are scored alone in the time in which the code of a query is made and used for the first rows. */
+const CODED_QUERY_ROWS = 64;
 /** The least rows whose codes are compared at a time: after them the threshold has grown. */
 const PREFILTER_ROWS_MIN = 128;
 
@@ -93,8 +95,10 @@ export class ExactScan {
     this.#excluded = excluded;
     this.#rowWork = store.rowBytes / Float32Array.BYTES_PER_ELEMENT + ROW_WORK;
     const factor = store.codeBytes > 0 ? PREFILTER_GATHER_FACTOR : GATHER_FACTOR;
-    this.#gathers = matches !== undefined && (options.matchCount ?? countBits(matches)) * factor < store.capacity;
-    this.#prefilterFrom = 2 * count;
+    const matchCount = matches === undefined ? store.capacity : (options.matchCount ?? countBits(matches));
+    this.#gathers = matchCount * factor < store.capacity;
+    const prefilterFrom = 2 * count;
+    this.#prefilterFrom = matchCount < prefilterFrom + CODED_QUERY_ROWS ? Number.POSITIVE_INFINITY : prefilterFrom;
   }
 
   /**

@@ -28,6 +28,8 @@ import { TopHits } from "./top-hits.ts";
 
 /** Rows of a whole scan in a millisecond, in multiplications. bench/row-kernel.bench.ts */
 const SCANNED_PER_MS = 4_000_000;
+/** A scan of one step. */
+const SHORT_SCAN_MS = 1;
 /**
  * The cost of a row scored alone, in rows of a whole scan; then of a row scored with the others, or alone, if codes skip
  * most rows. bench/row-kernel.bench.ts
@@ -114,17 +116,19 @@ export class DenseSearch implements CandidateSearch {
 
   #newScan(match: Matches | undefined): RowScan {
     const { similarity, table } = this.#namespace;
-    const { count, spareCount, excluded } = this.#request;
+    const { count, spareCount, certainCount, excluded } = this.#request;
+    const scanMs = this.#scanMs(match?.count ?? this.#rows.count);
     const options = {
       query: this.#vector,
       similarity,
-      count: count + spareCount,
+      // Few records change during a short scan. Each further candidate ranks more rows: with filters, most of its time.
+      count: scanMs <= SHORT_SCAN_MS ? certainCount : count + spareCount,
       order: (record: number) => table.order.placeOf(record),
       matches: match?.matches,
       matchCount: match?.count,
       excluded,
     };
-    return new RowScan(this.#rows, options, this.#scanMs(match?.count ?? this.#rows.count));
+    return new RowScan(this.#rows, options, scanMs);
   }
 
   #scanMs(passCount: number): number {

@@ -9,6 +9,7 @@ import { readFilter } from "../filter/filter-text.ts";
 import type { Namespace } from "../index/namespace.ts";
 import { VectorEngine } from "../index/vector-engine.ts";
 import { defaultVectorLimits } from "../limits.ts";
+import { ExactScan } from "../rows/exact-scan.ts";
 import type { TaskTaker } from "../threads/search-task.ts";
 import { NamespaceSearch } from "./namespace-search.ts";
 
@@ -26,7 +27,7 @@ class ChangingNamespace {
   readonly #index;
   readonly #engine: VectorEngine;
 
-  constructor() {
+  constructor(recordCount = RECORDS) {
     this.#engine = new VectorEngine({
       journal: new NullJournal(),
       clock: new VirtualClock(),
@@ -46,7 +47,7 @@ class ChangingNamespace {
       },
       { dense: undefined, sparse: undefined },
     );
-    this.put(Array.from({ length: RECORDS }, (_, i) => [`r-${i}`, i]));
+    this.put(Array.from({ length: recordCount }, (_, i) => [`r-${i}`, i]));
     const [placed] = this.#engine.namespaces;
     assert.ok(placed !== undefined);
     this.namespace = placed.namespace;
@@ -128,6 +129,36 @@ test("a scan ends although every record is written between its steps, and is exa
   });
   assert.deepEqual(ids, world.nearest(TOP_K));
   assert.equal(steps, 2 * 5);
+  world.close();
+});
+
+test("a short scan, which has few spare candidates, is exact although more records move away while a thread has it", () => {
+  const world = new ChangingNamespace(200);
+  let takenCount = 0;
+  const taker: TaskTaker = {
+    wants: () => takenCount === 0,
+    take: (task) => {
+      assert.ok(task.kind === "scan");
+      takenCount += 1;
+      const scan = new ExactScan(task.rows, { ...task, query: new Float32Array(DIMENSION), order: (record) => record });
+      while (!scan.step(1));
+      const hits = scan.hits();
+      assert.equal(hits.length, TOP_K + 2);
+      world.put(world.nearest(3).map((id, i) => [id, FAR_FROM + i]));
+      const records = Uint32Array.from(hits, ({ record }) => record);
+      task.done({ records, ranks: Float32Array.from(hits, ({ rank }) => rank), isComplete: true });
+      return true;
+    },
+    takeRead: () => "never",
+    waitFor: () => {},
+  };
+  const search = exactSearch(world.namespace, DIMENSION);
+  while (!search.step(taker));
+  assert.equal(takenCount, 1);
+  assert.deepEqual(
+    search.hits.map(({ record }) => world.namespace.table.idOf(record)),
+    world.nearest(TOP_K),
+  );
   world.close();
 });
 

@@ -48,7 +48,7 @@ export interface CandidateRequest {
   /** The number of candidates; `spareCount` more replace those that drop out during the search. */
   readonly count: number;
   readonly spareCount: number;
-  /** As `count` and `spareCount` together, for a walk. */
+  /** As `count` and `spareCount` together, for a walk or a short scan. */
   readonly certainCount: number;
   /** The least candidates of a walk. */
   readonly effortMin: number;
@@ -61,7 +61,7 @@ export interface CandidateRequest {
 /** Spare candidates, a fixed number and a share: keeps (2). All are scored, so the first start has few. */
 const SPARE_MIN = 16;
 const SPARE_SHARE = 0.1;
-/** The same for a walk, which scores rows one by one: one is in a file, or in no cache. */
+/** The same for a walk, which scores rows one by one (one is in a file, or in no cache), and for a short scan. */
 const CERTAIN_SPARE_MIN = 1;
 /** Each further start has this many times as many, so a search of n records starts about log4(n) times at most. */
 const SPARE_GROWTH = 4;
@@ -250,7 +250,7 @@ export class NamespaceSearch implements SearchJob {
     if (changed.size === 0) return found.slice(0, this.#depth);
     const settled = found.filter(({ record }) => !changed.has(record));
     // Records that were not found may be better than the remaining candidates.
-    const mayMiss = found.length >= this.#depth + (search.isScan ? this.#spareCount : 0);
+    const mayMiss = found.length >= this.#depth + (search.isScan ? this.#certainSpareCount : 0);
     if (settled.length < this.#depth && mayMiss) return undefined;
     for (const record of changed) {
       if (!this.#isWanted(record)) continue;
