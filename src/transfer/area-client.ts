@@ -8,6 +8,7 @@
  * (3) A failure names the address and never the token.
  */
 import { type Dispatcher, Pool } from "undici";
+import { unreachedText } from "../edge/outbound/failure-text.ts";
 import type { Clock } from "../kernel/clock.ts";
 import { StartRefusal } from "../program/refusal.ts";
 
@@ -115,6 +116,5 @@ function mayPass(status: number): boolean {
 
 /** keeps (3) */
 function unreachable(base: string, cause: unknown): StartRefusal {
-  const reason = cause instanceof Error ? cause.message : String(cause);
-  return new StartRefusal(`${base} does not answer: ${reason}`, 1, { cause });
+  return new StartRefusal(`${base} does not answer: ${unreachedText(cause)}`, 1, { cause });
 }

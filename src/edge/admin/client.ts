@@ -4,6 +4,7 @@
  */
 import { parseJsonText } from "../../kernel/json/parse.ts";
 import { loadHttp } from "../http/builtin-module.ts";
+import { unreachedText } from "../outbound/failure-text.ts";
 import type { AuditPage } from "./audit.ts";
 import type { ClientsPage } from "./clients.ts";
 import type { BackupMade, ChangeReach, TenantKind, TenantTokens } from "./routes.ts";
@@ -222,7 +223,7 @@ async function ask<Value>(
   try {
     answer = await send(`${address}${question.path}`, token, question);
   } catch (fault) {
-    return { kind: "unreachable", reason: fault instanceof Error ? fault.message : String(fault) };
+    return { kind: "unreachable", reason: unreachedText(fault) };
   }
   const { status, text } = answer;
   const fields = parseObject(text);
