@@ -8,8 +8,8 @@
  * (3) A failure names the address and never the token.
  */
 import { type Dispatcher, Pool } from "undici";
-import { unreachedText } from "../edge/outbound/failure-text.ts";
 import type { Clock } from "../kernel/clock.ts";
+import { unreachedText } from "../kernel/text/unreached.ts";
 import { StartRefusal } from "../program/refusal.ts";
 
 export interface AreaClientOptions {

@@ -3,8 +3,8 @@
  * from the data directory, which both use.
  */
 import { parseJsonText } from "../../kernel/json/parse.ts";
+import { unreachedText } from "../../kernel/text/unreached.ts";
 import { loadHttp } from "../http/builtin-module.ts";
-import { unreachedText } from "../outbound/failure-text.ts";
 import type { AuditPage } from "./audit.ts";
 import type { ClientsPage } from "./clients.ts";
 import type { BackupMade, ChangeReach, TenantKind, TenantTokens } from "./routes.ts";

@@ -68,14 +68,6 @@ export function failureText(error: unknown, host: string): string {
   return `The call failed (${code === "" ? error.name : code}): ${host}`;
 }
 
-/** Why a server that a person has named was not reached, after its address. */
-export function unreachedText(fault: unknown): string {
-  if (!(fault instanceof Error)) return String(fault);
-  const code = "code" in fault && typeof fault.code === "string" ? fault.code : fault.name;
-  // A name with several addresses gives an error without a message.
-  return code === "ECONNREFUSED" ? "no program listens there" : fault.message || code;
-}
-
 /** The parser's reason, in brackets at the end of the client's sentence. */
 function parserReason(message: string): string {
   return /( \([\w ,./:'-]{1,80}\))$/.exec(message)?.[1] ?? "";

@@ -4,9 +4,9 @@
  */
 import { connect as connectPlain, isIP, type Socket } from "node:net";
 import { connect as connectEncrypted } from "node:tls";
-import { unreachedText } from "../../edge/outbound/failure-text.ts";
 import type { Bytes } from "../../kernel/bytes.ts";
 import type { Clock } from "../../kernel/clock.ts";
+import { unreachedText } from "../../kernel/text/unreached.ts";
 import { StartRefusal } from "../../program/refusal.ts";
 import { printCommands, ReplyError, ReplyReader, type RespReply, WrongReply } from "./replies.ts";
 
