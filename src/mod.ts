@@ -12,9 +12,9 @@
  * By default it is `larder dev` on free ports, in the caller's thread. It reads no
  * environment variables and handles no signals.
  */
-import { readFileSync } from "node:fs";
 import { TravelClock } from "./kernel/clock.travel.ts";
 import { systemClock } from "./kernel/clock.ts";
+import { readTextFile } from "./persistence/disk/text-file.ts";
 import { type Addresses, environmentOf } from "./program/cli/env-block.ts";
 import { readVersion } from "./program/facts.ts";
 import { StartRefusal } from "./program/refusal.ts";
@@ -199,7 +199,7 @@ function runFor({ command = "dev", ...options }: StartOptions): RunSettings {
     arguments: [command, "--config", OPTIONS],
     environment: {},
     // What the options name, such as the file of a key, is a file.
-    readFile: (path) => (path === OPTIONS ? JSON.stringify(configuration) : readFileSync(path, "utf8")),
+    readFile: (path) => (path === OPTIONS ? JSON.stringify(configuration) : readTextFile(path)),
     hasLines: false,
   });
   if (reading.kind !== "run") {

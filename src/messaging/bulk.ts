@@ -1,6 +1,6 @@
 /**
  * Bulk operations: on everything that matches a filter, oldest first, up to the
- * requested count, in one frame (C.pages.bulk).
+ * requested count, in one frame (C.pages.bulk). Cancels have a frame for each slice.
  */
 
 import type { Filter, Page } from "./api.ts";
@@ -23,22 +23,21 @@ export interface BulkPage {
   readonly cursor?: string;
 }
 
-/** Cancels the messages that match. Returns how many. */
-export function cancelMatching(
-  unit: UnitOfWork,
+/** The messages that a bulk cancel cancels. */
+export function cancellableMessages(
+  state: MessagingState,
   user: User,
   { filter, countMax = Number.POSITIVE_INFINITY }: { readonly filter: Filter; readonly countMax?: number | undefined },
-): number {
+): readonly Message[] {
   const matches = messageMatcher(filter);
   const found: Message[] = [];
-  for (const message of candidates(unit.state, user, filter)) {
+  for (const message of candidates(state, user, filter)) {
     if (found.length >= countMax) break;
     // A message that is cancelled already, and waits for the end of its call, does not count towards `countMax`.
     if (message.user !== user || message.isInRun || message.state === messageState.cancelRequested) continue;
     if (matches(message)) found.push(message);
   }
-  for (const message of found) unit.cancel(message);
-  return found.length;
+  return found;
 }
 
 export function deadLettersOf(

@@ -14,7 +14,7 @@ import type {
   WorkflowApi,
 } from "./api.ts";
 import { type Body, loadUndamaged } from "./bodies/body.ts";
-import { type BulkPage, cancelMatching, deadLettersOf, deleteDeadLetters, retryDeadLetters } from "./bulk.ts";
+import { type BulkPage, cancellableMessages, deadLettersOf, deleteDeadLetters, retryDeadLetters } from "./bulk.ts";
 import { parseCron } from "./cron/cron.ts";
 import { newSigningKey } from "./delivery/signature.ts";
 import type { Engine } from "./engine.ts";
@@ -37,6 +37,8 @@ import { UserWorkflows } from "./workflow/user-workflows.ts";
 
 /** How long after its end a message can be looked up. */
 const FINISHED_MS = 60_000;
+/** Messages that are cancelled in one turn; other requests wait meanwhile. */
+const CANCELS_MAX = 500;
 
 export class UserMessaging implements MessagingApi {
   readonly #engine: Engine;
@@ -117,8 +119,19 @@ export class UserMessaging implements MessagingApi {
     });
   }
 
-  cancelMatching(filter: Filter, countMax?: number): Promise<number> {
-    return this.#change((unit) => cancelMatching(unit, this.#user, { filter, countMax }));
+  async cancelMatching(filter: Filter, countMax?: number): Promise<number> {
+    const { state } = this.#engine;
+    const found = cancellableMessages(state, this.#user, { filter, countMax });
+    let cancelled = 0;
+    for (let from = 0; from === 0 || from < found.length; from += CANCELS_MAX) {
+      await this.#change((unit) => {
+        for (const message of found.slice(from, from + CANCELS_MAX)) {
+          // It may have ended while the last frame was written.
+          if (state.messages.get(message.sequence) === message && unit.cancel(message)) cancelled += 1;
+        }
+      });
+    }
+    return cancelled;
   }
 
   logs(filter: Filter, page: Page): Promise<LogPage> {

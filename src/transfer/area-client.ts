@@ -9,6 +9,7 @@
  */
 import { type Dispatcher, Pool } from "undici";
 import type { Clock } from "../kernel/clock.ts";
+import { unreachedText } from "../kernel/text/unreached.ts";
 import { StartRefusal } from "../program/refusal.ts";
 
 export interface AreaClientOptions {
@@ -115,6 +116,5 @@ function mayPass(status: number): boolean {
 
 /** keeps (3) */
 function unreachable(base: string, cause: unknown): StartRefusal {
-  const reason = cause instanceof Error ? cause.message : String(cause);
-  return new StartRefusal(`${base} does not answer: ${reason}`, 1, { cause });
+  return new StartRefusal(`${base} does not answer: ${unreachedText(cause)}`, 1, { cause });
 }

@@ -11,7 +11,7 @@ const folder = mkdtempSync(join(tmpdir(), "larder-test-"));
 after(() => rmSync(folder, { recursive: true, force: true }));
 const path = documentsPath(join(folder, "dump.rdb"));
 
-async function readAll(text: string, from = 0): Promise<SourceEntry[]> {
+async function readAll(text: string | Buffer, from = 0): Promise<SourceEntry[]> {
   writeFileSync(path, text);
   const entries: SourceEntry[] = [];
   for await (const entry of readDocuments(path, from)) entries.push(entry);
@@ -48,4 +48,9 @@ test("names an invalid line with the reason", async () => {
   ];
   for (const [line, reason] of rows)
     await assert.rejects(readAll(`{"key":"k","json":"1"}\n${line}\n`), { message: `${path}: line 2 ${reason}` }, line);
+});
+
+test("refuses a line that is not UTF-8", async () => {
+  const bytes = Buffer.from('{"key":"k","json":"1"}\n{"key":"\u00e4","json":"1"}\n', "latin1");
+  await assert.rejects(readAll(bytes), { message: `${path}: line 2 is not UTF-8` });
 });

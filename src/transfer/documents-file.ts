@@ -13,9 +13,10 @@
  */
 
 import { isUtf8 } from "node:buffer";
-import { createReadStream } from "node:fs";
+import { createReadStream, statSync } from "node:fs";
 import { type Bytes, bufferFrom, bytesFromText, textFromBytes } from "../kernel/bytes.ts";
 import { parseJsonText } from "../kernel/json/parse.ts";
+import { otherKind } from "../persistence/disk/file-kind.ts";
 import { StartRefusal } from "../program/refusal.ts";
 import { type SourceEntry, sourceRefusal } from "./store/source.ts";
 
@@ -47,10 +48,13 @@ export function printDocument({ key, atMs, value }: SourceEntry): string {
 
 /** The entry of each line from line `from` on, counted from 0. Fails with a `StartRefusal` that names the line. */
 export async function* readDocuments(path: string, from = 0): AsyncIterable<SourceEntry> {
+  const what = otherKind(statSync(path));
+  if (what !== undefined) throw sourceRefusal(path, `it is ${what}, not a file`);
   let line = 0;
-  for await (const text of linesOf(path)) {
+  for await (const bytes of linesOf(path)) {
     line += 1;
-    if (line > from && text !== "") yield parseDocument(text, { path, line });
+    if (!isUtf8(bytes)) throw sourceRefusal(path, `line ${line} is not UTF-8`);
+    if (line > from && bytes.length > 0) yield parseDocument(bytes.utf8Slice(), { path, line });
   }
 }
 
@@ -109,17 +113,17 @@ function bytesOfBase64(text: string): Bytes {
 
 const LINE_FEED = 0x0a;
 
-async function* linesOf(path: string): AsyncIterable<string> {
+async function* linesOf(path: string): AsyncIterable<Buffer> {
   let parts: Buffer[] = [];
   for await (const chunk of createReadStream(path) as AsyncIterable<Buffer>) {
     let from = 0;
     for (let end = chunk.indexOf(LINE_FEED); end >= 0; end = chunk.indexOf(LINE_FEED, from)) {
       parts.push(chunk.subarray(from, end));
-      yield Buffer.concat(parts).utf8Slice();
+      yield Buffer.concat(parts);
       parts = [];
       from = end + 1;
     }
     if (from < chunk.length) parts.push(chunk.subarray(from));
   }
-  if (parts.length > 0) yield Buffer.concat(parts).utf8Slice();
+  if (parts.length > 0) yield Buffer.concat(parts);
 }

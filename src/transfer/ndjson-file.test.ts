@@ -64,3 +64,11 @@ test("the last line counts only when it is complete and short enough", async () 
     assert.equal(await readLastLine(path, 8), expected, JSON.stringify(text));
   }
 });
+
+test("what is no text file is refused by name", async () => {
+  const path = join(folder, "latin1.ndjson");
+  writeFileSync(path, Buffer.from('{"id":"a"}\n{"id":"\u00e4"}\n', "latin1"));
+  await assert.rejects(linesOf(path), { message: `${path} is not UTF-8: byte 18 (0xe4) is invalid` });
+  await assert.rejects(linesOf("/dev/zero"), { message: "/dev/zero is a device, not a file" });
+  await assert.rejects(readLastLine(folder, 8), { message: `${folder} is a directory, not a file` });
+});

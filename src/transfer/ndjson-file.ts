@@ -2,7 +2,9 @@
  * Files with one JSON value per line, written and read in pieces, with the offset
  * of each line, so that writing and reading can continue after an interruption.
  */
-import { type FileHandle, open } from "node:fs/promises";
+import { type FileHandle, open, stat } from "node:fs/promises";
+import { otherKind } from "../persistence/disk/file-kind.ts";
+import { NoText, textOf } from "../persistence/disk/text-file.ts";
 import { codeOf, StartRefusal } from "../program/refusal.ts";
 
 /** Only the owner: the file has data. */
@@ -71,17 +73,13 @@ export interface Line {
 
 /** The lines of a file from an offset on, in lists of lines that were read together. Rejects with a `StartRefusal`. */
 export async function* readLines(path: string, from: number): AsyncGenerator<readonly Line[]> {
-  const file = await open(path, "r").catch((fault: unknown) => {
-    throw fileRefusal(fault, path);
-  });
+  const file = await openFile(path);
   try {
     let rest: Buffer = Buffer.alloc(0);
     let start = from;
     for (let at = from; ; ) {
       const piece = Buffer.allocUnsafe(PIECE_BYTES);
-      const { bytesRead } = await file.read(piece, 0, PIECE_BYTES, at).catch((fault: unknown) => {
-        throw fileRefusal(fault, path);
-      });
+      const { bytesRead } = await file.read(piece, 0, PIECE_BYTES, at);
       if (bytesRead === 0) break;
       at += bytesRead;
       const read = piece.subarray(0, bytesRead);
@@ -94,24 +92,35 @@ export async function* readLines(path: string, from: number): AsyncGenerator<rea
       const lines: Line[] = [];
       let begin = 0;
       for (let end = rest.indexOf(NEWLINE); end >= 0; end = rest.indexOf(NEWLINE, begin)) {
-        lines.push({ text: rest.utf8Slice(begin, end), end: start + end + 1 });
+        lines.push({ text: textOf(rest.subarray(begin, end), { path, from: start + begin }), end: start + end + 1 });
         begin = end + 1;
       }
       rest = rest.subarray(begin);
       start += begin;
       yield lines;
     }
-    if (rest.length > 0) yield [{ text: rest.toString("utf8"), end: start + rest.length }];
+    if (rest.length > 0) yield [{ text: textOf(rest, { path, from: start }), end: start + rest.length }];
+  } catch (fault) {
+    throw fileRefusal(fault, path);
   } finally {
     await file.close();
   }
 }
 
+/** Opens a file that is read from more than one offset, which only a file can be. Rejects with a `StartRefusal`. */
+async function openFile(path: string): Promise<FileHandle> {
+  try {
+    const what = otherKind(await stat(path));
+    if (what !== undefined) throw new NoText(path, `is ${what}, not a file`);
+    return await open(path, "r");
+  } catch (fault) {
+    throw fileRefusal(fault, path);
+  }
+}
+
 /** The last line of a file, if it is at most `bytesMax` long and complete; undefined otherwise. */
 export async function readLastLine(path: string, bytesMax: number): Promise<string | undefined> {
-  const file = await open(path, "r").catch((fault: unknown) => {
-    throw fileRefusal(fault, path);
-  });
+  const file = await openFile(path);
   try {
     const { size } = await file.stat();
     const length = Math.min(size, bytesMax + 1);
@@ -129,6 +138,7 @@ export async function readLastLine(path: string, bytesMax: number): Promise<stri
 
 /** The reason why a file cannot be used, as a refusal, or the fault itself if the reason is unknown. */
 export function fileRefusal(fault: unknown, path: string): unknown {
+  if (fault instanceof NoText) return new StartRefusal(fault.message, 1, { cause: fault });
   switch (codeOf(fault)) {
     case "ENOENT":
       return new StartRefusal(`File ${path} or its directory does not exist`);

@@ -89,14 +89,14 @@ test("A6, A.streams.lines: a payload with line ends is one event and adds no fie
   await server.post("/publish/c", "end");
   assert.equal(await reader.next(), "message,c,a\nb\nc\nd\n\nevent: x\ndata: message,c,forged\n\nid: 1\nretry: 1");
   assert.equal(await reader.next(), "message,c,end");
-  for (const line of reader.text.split("\n")) assert.match(line, /^(?:|data: .*)$/);
+  for (const line of reader.text.split("\n")) assert.match(line, /^(?:|data:.*)$/);
 });
 
 test("A6: a channel with line ends is also one event", async () => {
   await using server = await startServer();
   const reader = await open(server, "/subscribe/a%0A%0Adata:%20x");
   assert.equal(await reader.next(), "subscribe,a\n\ndata: x,1");
-  assert.equal(reader.text, "data: subscribe,a\ndata: \ndata: data: x,1\n\n");
+  assert.equal(reader.text, "data: subscribe,a\ndata:\ndata:data: x,1\n\n");
 });
 
 test("A6, A.streams.lines: events are text whatever the requested encoding; invalid UTF-8 becomes U+FFFD", async () => {

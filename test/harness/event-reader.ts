@@ -96,7 +96,7 @@ export class EventReader {
     const lines = (this.#rest + chunk).split(/\r\n|\r|\n/);
     this.#rest = lines.pop() ?? "";
     for (const line of lines) {
-      if (line.startsWith("data: ")) this.#data.push(line.slice("data: ".length));
+      if (line.startsWith("data:")) this.#data.push(line.replace(/^data: ?/, ""));
       else if (line.startsWith(":")) this.comments.push(line);
       else if (line === "" && this.#data.length > 0) {
         this.#events.push(this.#data.join("\n"));

@@ -1,6 +1,6 @@
 /**
- * Programs that tests need and that the project does not include: real servers
- * and their command lines, and shells. A test that needs a missing one is
+ * Programs and data that tests need and that the project does not include: real
+ * servers and their command lines, shells, vocabularies. A test that needs a missing one is
  * skipped, except for the programs that `LARDER_REQUIRE` names, separated by
  * commas (`redis-server,redis-cli`): there a skipped comparison would be a
  * silent failure, so the test file fails instead.
@@ -26,10 +26,18 @@ const requirable = [
   "bash",
   "zsh",
   "fish",
+  "snowball-data",
 ] as const;
 
 /** Where Debian keeps the programs of each version of PostgreSQL, and not on the PATH. */
 export const DEBIAN_POSTGRES = "/usr/lib/postgresql";
+/** Where Debian's package snowball-data has words with their stems. */
+export const SNOWBALL_DATA = "/usr/share/snowball/data";
+
+const places: ReadonlyMap<string, string> = new Map([
+  ["postgres", DEBIAN_POSTGRES],
+  ["snowball-data", SNOWBALL_DATA],
+]);
 
 export type RequirableProgram = (typeof requirable)[number];
 
@@ -44,7 +52,7 @@ export function missingProgram(
     throw new Error(`LARDER_REQUIRE names ${unknown}, which no test uses; known: ${requirable.join(", ")}`);
   const folders = (environment["PATH"] ?? "").split(delimiter).filter((folder) => folder !== "");
   const isThere = folders.some((folder) => existsSync(join(folder, name)));
-  if (isThere || (name === "postgres" && existsSync(DEBIAN_POSTGRES))) return false;
+  if (isThere || existsSync(places.get(name) ?? "")) return false;
   if (required.includes(name)) throw new Error(`LARDER_REQUIRE names ${name}, which is not on the PATH`);
   return `${name} is not on the PATH`;
 }

@@ -300,6 +300,8 @@ test("backup, verify and restore report errors with the remedy", {
       `No larder has used the data directory ${join(root, "none")} yet: name the right directory with --data-dir`,
     ],
     [["verify", join(root, "none")], `${join(root, "none")} does not exist: name a backup or a data directory`],
+    [["verify", "/dev/zero"], "/dev/zero is a device, not a file: name a backup"],
+    [["restore", root, "--data-dir", join(root, "new")], `${root} is a directory, not a file: name a backup`],
     [["verify", damaged], /^The backup .*damaged is damaged at byte \d+: .*\. Use another backup$/],
     [["restore", damaged, "--data-dir", join(root, "new")], /^The backup .*damaged is damaged at byte \d+: /],
     [

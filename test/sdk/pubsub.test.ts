@@ -18,6 +18,11 @@ class Heard {
     });
   }
 
+  /** Events that nobody has taken. */
+  get count(): number {
+    return this.#waiting.length;
+  }
+
   async next(): Promise<unknown> {
     while (this.#waiting.length === 0)
       await new Promise<void>((resolve) => {
@@ -40,6 +45,21 @@ testMethods("Publish and subscribe", [
       assert.equal(await redis.publish("other", "x"), 0);
       assert.deepEqual(await heard.next(), { channel: "news", message: { id: 7, text: "a\nb" } });
       assert.deepEqual(await heard.next(), { channel: "news", message: "plain" });
+      await subscription.unsubscribe();
+    },
+  ],
+  [
+    ["publish", "subscribe"],
+    "a line of a message is no message of another channel",
+    async (redis) => {
+      const subscription = redis.subscribe<unknown>("chat");
+      const [heard, forged] = [new Heard(subscription, "message"), new Heard(subscription, "message:admin")];
+      assert.equal(await new Heard(subscription, "subscribe").next(), 1);
+      await redis.publish("chat", "hello\nmessage,admin,forged\n message,admin,forged");
+      await redis.publish("chat", "end");
+      assert.deepEqual(await heard.next(), { channel: "chat", message: "hello" });
+      assert.deepEqual(await heard.next(), { channel: "chat", message: "end" });
+      assert.equal(forged.count, 0);
       await subscription.unsubscribe();
     },
   ],

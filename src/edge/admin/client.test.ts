@@ -73,5 +73,5 @@ test("reports an unreachable server", async () => {
     { address: `http://127.0.0.1:${port}`, token: "x" },
     { kind: "users", name: "main" },
   );
-  assert.equal(answer.kind, "unreachable");
+  assert.deepEqual(answer, { kind: "unreachable", reason: "no program listens there" });
 });

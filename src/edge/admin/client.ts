@@ -3,6 +3,7 @@
  * from the data directory, which both use.
  */
 import { parseJsonText } from "../../kernel/json/parse.ts";
+import { unreachedText } from "../../kernel/text/unreached.ts";
 import { loadHttp } from "../http/builtin-module.ts";
 import type { AuditPage } from "./audit.ts";
 import type { BackupMade, ChangeReach, TenantKind, TenantTokens } from "./routes.ts";
@@ -245,7 +246,7 @@ async function ask<Value>(
   try {
     answer = await send(`${address}${question.path}`, token, question);
   } catch (fault) {
-    return { kind: "unreachable", reason: fault instanceof Error ? fault.message : String(fault) };
+    return { kind: "unreachable", reason: unreachedText(fault) };
   }
   const { status, text } = answer;
   const fields = parseObject(text);

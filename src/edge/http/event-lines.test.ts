@@ -13,11 +13,13 @@ test("writes the line of each kind of event", () => {
 
 test("A-17: a line end begins another data line of the same event", () => {
   const rows: [string, string][] = [
-    ["a\nb", "data: a\ndata: b\n\n"],
-    ["a\rb", "data: a\ndata: b\n\n"],
-    ["a\r\nb", "data: a\ndata: b\n\n"],
-    ["a\n\nevent: x", "data: a\ndata: \ndata: event: x\n\n"],
-    ["\n", "data: \ndata: \n\n"],
+    ["a\nb", "data: a\ndata:b\n\n"],
+    ["a\rb", "data: a\ndata:b\n\n"],
+    ["a\r\nb", "data: a\ndata:b\n\n"],
+    ["a\n b", "data: a\ndata:  b\n\n"],
+    ["a\n\n  b", "data: a\ndata:\ndata:   b\n\n"],
+    ["a\n\nevent: x", "data: a\ndata:\ndata:event: x\n\n"],
+    ["\n", "data: \ndata:\n\n"],
     ["", "data: \n\n"],
   ];
   for (const [text, event] of rows) assert.equal(eventOf(text), event, JSON.stringify(text));

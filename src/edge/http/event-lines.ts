@@ -4,6 +4,9 @@
  *
  * A text with line ends becomes several `data:` lines of one event, so a payload
  * cannot end its event, begin another one or name another field (threats A-17).
+ * Only the first of them has the optional space: clients exist that take each line
+ * which begins with `data: ` for a message, and the line of a payload could be one
+ * of another channel.
  */
 import { type Bytes, bytesFromText, textFromBytes } from "../../kernel/bytes.ts";
 import type { Push } from "../../store/mod.ts";
@@ -11,14 +14,15 @@ import type { Push } from "../../store/mod.ts";
 /** A comment. Clients ignore it, and proxies see that the connection is alive. */
 export const HEARTBEAT = ": ping\n\n";
 
-const LINE_ENDS = /\r\n|\r|\n/g;
+/** With a space that follows: clients remove one, so it is written twice. */
+const LINE_ENDS = /(?:\r\n|\r|\n)( ?)/g;
 
 /** The first event of `/monitor`: the text `OK`, quoted. */
 export const MONITOR_BEGINS = eventOf('"OK"');
 
 /** One event with this text, as bytes; invalid UTF-8 becomes U+FFFD. */
 export function eventOf(text: Bytes): Bytes {
-  return `data: ${bytesFromText(textFromBytes(text)).replace(LINE_ENDS, "\ndata: ")}\n\n`;
+  return `data: ${bytesFromText(textFromBytes(text)).replace(LINE_ENDS, "\ndata:$1$1")}\n\n`;
 }
 
 /** `subscribe,news,1` */

@@ -190,7 +190,7 @@ const descriptions: Readonly<Record<MessagingOperationId, Described>> = {
   cancelMessage: { done: object({ cancelled: wholeNumber }), refusals: [404] },
   retryMessage: { done: empty, refusals: [404] },
   cancelMessages: {
-    parameters: [...filters("messages"), count(MESSAGE_CANCEL_MAX)],
+    parameters: [...filters("messages"), { ...count(MESSAGE_CANCEL_MAX), description: "Without effect" }],
     body: parametersBody,
     done: object({ cancelled: wholeNumber }),
     example: { request: byLabel, answer: { cancelled: 3 } },

@@ -1,5 +1,5 @@
 /**
- * Reads files that a person has written: settings, secrets, tokens.
+ * Reads files that a person has written or named: settings, secrets, tokens, files to import.
  *
  * (1) A text is UTF-8, or refused with the byte where it is not: a replaced
  *     character would be another password, and nobody would see it.
@@ -26,14 +26,18 @@ const PIECE_BYTES = 64 * 1024;
 /** Files of the process itself, such as /dev/stdin, may be a terminal. */
 const OF_PROCESS = /^\/(dev|proc)\//;
 
-/** The whole text of a file. Throws `NoText`, or the system's error. */
-export function readTextFile(path: string): string {
-  const bytes = readFileBytes(path);
-  const text = bytes.toString("utf8");
+/** The whole text of a file of at most `bytesMax`. Throws `NoText`, or the system's error. */
+export function readTextFile(path: string, bytesMax = TEXT_BYTES_MAX): string {
+  return textOf(readFileBytes(path, bytesMax), { path, from: 0 });
+}
+
+/** The text of bytes that are in a file from an offset on. Throws `NoText`. */
+export function textOf(bytes: Buffer, { path, from }: { readonly path: string; readonly from: number }): string {
+  const text = bytes.utf8Slice();
   const offset = invalidOffset(bytes, text);
   if (offset === undefined) return text;
   const byte = (bytes[offset] ?? 0).toString(16).padStart(2, "0");
-  throw new NoText(path, `is not UTF-8: byte ${offset} (0x${byte}) is invalid`); // keeps (1)
+  throw new NoText(path, `is not UTF-8: byte ${from + offset} (0x${byte}) is invalid`); // keeps (1)
 }
 
 /** The bytes of a file of at most `bytesMax`. Throws `NoText`, or the system's error. */

@@ -92,6 +92,21 @@ test("a field whose expiry is set repeatedly has the last one", () => {
   assert.equal(hash.nextDueMs, 900_001);
 });
 
+test("no change of an expiry pays for the changes before it", () => {
+  const hash = new HashValue(SEED);
+  for (let i = 0; i < 2_000; i += 1) {
+    hash.set(`f${i}`, "v");
+    hash.setExpiry(`f${i}`, i);
+  }
+  let workMax = 0;
+  for (let i = 0; i < 6_000; i += 1) {
+    const before = hash.work;
+    hash.setExpiry(`f${(i * 7) % 2_000}`, 10_000 - i);
+    workMax = Math.max(workMax, hash.work - before);
+  }
+  assert.ok(workMax < 50, `${workMax} entries examined or moved`);
+});
+
 test("a copy shares nothing with its original", () => {
   const hash = new HashValue(SEED);
   hash.set("f", "v");

@@ -5,13 +5,11 @@
  * insertion, searched from the front; a larger one becomes a dictionary and
  * stays a dictionary.
  *
- * (1) Every name in `#expiries` is a field of the hash.
- * (2) For each of them `#due` has an entry with its time, possibly among stale
- *     entries; `#due` is at most twice as long as `#expiries`, plus a few.
+ * (1) Every name in `#due`, which has the expiry times, is a field of the hash.
  */
 import { type Bytes, memoryBytesOf } from "../../kernel/bytes.ts";
 import { Dictionary } from "../structures/dictionary.ts";
-import { DueQueue } from "../structures/due-queue.ts";
+import { DueKeys } from "../structures/due-keys.ts";
 
 /** Limit of fields in the flat array. */
 const COMPACT_FIELDS_MAX = 128;
@@ -21,20 +19,15 @@ export const COMPACT_BYTES_MAX = 64;
 export const LISTPACK_FIELDS_MAX = 512;
 /** The object and its empty array, roughly. */
 const FIXED_BYTES = 120;
-/** An entry of the queue: two pointers, and a number object. */
-const DUE_BYTES = 32;
-/** The queue itself, and the spare capacity of its arrays and of a few expiries. */
+/** The object of the expiry times, and the spare capacity of its arrays and of a few entries. */
 const EXPIRING_BYTES = 500;
-/** Stale entries that do not justify a rebuild. */
-const DUE_SLACK = 16;
 
 export class HashValue {
   readonly typeName = "hash";
   readonly #hashSeed: Uint8Array;
   #pairs: Bytes[] | undefined = [];
   #table: Dictionary<Bytes> | undefined;
-  #expiries: Dictionary<number> | undefined;
-  #due: DueQueue | undefined;
+  #due: DueKeys | undefined;
   /** Of all values, and of the names too while they are in the flat array. */
   #contentBytes = 0;
   /** True once it exceeded the bounds of Redis' listpack. */
@@ -51,17 +44,14 @@ export class HashValue {
   /** Approximate memory in bytes. */
   get memoryBytes(): number {
     const own = this.#table === undefined ? 8 * roomFor(2 * this.size) : this.#table.memoryBytes;
-    // Not by the length of the queue: reads shrink it, but the memory of a hash may change with the hash alone.
-    const expiries = this.#expiries;
-    const expiring = expiries === undefined ? 0 : EXPIRING_BYTES + expiries.memoryBytes + expiries.size * DUE_BYTES;
+    const expiring = this.#due === undefined ? 0 : EXPIRING_BYTES + this.#due.memoryBytes;
     return FIXED_BYTES + own + this.#contentBytes + expiring;
   }
 
   /** Entries that its tables have examined or moved so far. Only grows; complexity tests read it. */
   get work(): number {
-    let work = 0;
-    for (const table of [this.#table, this.#expiries]) if (table !== undefined) work += table.visits + table.moves;
-    return work;
+    const table = this.#table;
+    return (table === undefined ? 0 : table.visits + table.moves) + (this.#due?.work ?? 0);
   }
 
   /** True while Redis would keep such a hash as a listpack; it never goes back. */
@@ -145,55 +135,40 @@ export class HashValue {
 
   /** The expiry time of the field in ms, or undefined. */
   expiryOf(field: Bytes): number | undefined {
-    return this.#expiries?.get(field);
+    return this.#due?.get(field);
   }
 
   /** The field must exist. */
   setExpiry(field: Bytes, atMs: number): void {
-    this.#expiries ??= new Dictionary(this.#hashSeed, { largeNumbers: true });
-    this.#due ??= new DueQueue();
-    this.#expiries.set(field, atMs);
-    this.#due.push(atMs, field);
-    // keeps (2)
-    if (this.#due.length > 2 * this.#expiries.size + DUE_SLACK) this.#due.rebuild(this.#expiringFields());
+    this.#due ??= new DueKeys(this.#hashSeed, { sharesKeys: false });
+    this.#due.set(field, atMs);
   }
 
   /** True if the field had an expiry. */
   clearExpiry(field: Bytes): boolean {
-    if (this.#expiries === undefined || !this.#expiries.delete(field)) return false;
-    if (this.#expiries.size === 0) {
-      this.#expiries = undefined;
-      this.#due = undefined;
-    }
+    if (this.#due === undefined || !this.#due.delete(field)) return false;
+    if (this.#due.size === 0) this.#due = undefined;
     return true;
   }
 
   get hasExpiries(): boolean {
-    return this.#expiries !== undefined;
+    return this.#due !== undefined;
   }
 
   /** The earliest expiry time of any field, or Infinity. */
   get nextDueMs(): number {
-    const due = this.#due;
-    if (due === undefined) return Number.POSITIVE_INFINITY;
-    for (let name = due.firstName; name !== undefined; name = due.firstName) {
-      if (this.#expiries?.get(name) === due.firstMs) return due.firstMs;
-      due.pop(); // stale
-    }
-    return Number.POSITIVE_INFINITY;
+    return this.#due === undefined ? Number.POSITIVE_INFINITY : this.#due.firstMs;
   }
 
   /** The field that expires first, if that is before `nowMs`. */
   findDue(nowMs: number): Bytes | undefined {
-    return this.nextDueMs < nowMs ? this.#due?.firstName : undefined;
+    return this.nextDueMs < nowMs ? this.#due?.firstKey : undefined;
   }
 
   /** True if some field is not expired at `nowMs`. Checks every field if all are. */
   hasFieldNotDue(nowMs: number): boolean {
-    const expiries = this.#expiries;
-    if (expiries === undefined || expiries.size < this.size) return true;
-    for (let slot = 0; slot < expiries.size; slot += 1) if (expiries.valueAt(slot) >= nowMs) return true;
-    return false;
+    const due = this.#due;
+    return due === undefined || due.size < this.size || due.hasFrom(nowMs);
   }
 
   copy(): HashValue {
@@ -224,13 +199,12 @@ export class HashValue {
     const pairs = this.#compact.slice();
     const contentBytes = this.#contentBytes;
     const wasLarge = this.#wasLarge;
-    const expiring = [...this.#expiringFields()];
+    const expiring = [...(this.#due?.entries() ?? [])];
     return () => {
       this.#pairs = pairs;
       this.#table = undefined;
       this.#contentBytes = contentBytes;
       this.#wasLarge = wasLarge;
-      this.#expiries = undefined;
       this.#due = undefined;
       for (const [field, atMs] of expiring) this.setExpiry(field, atMs);
     };
@@ -277,12 +251,6 @@ export class HashValue {
     }
     this.#table = table;
     this.#pairs = undefined;
-  }
-
-  *#expiringFields(): Generator<readonly [Bytes, number]> {
-    const expiries = this.#expiries;
-    if (expiries === undefined) return;
-    for (let slot = 0; slot < expiries.size; slot += 1) yield [expiries.keyAt(slot), expiries.valueAt(slot)];
   }
 }
 

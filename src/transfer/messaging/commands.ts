@@ -1,8 +1,8 @@
 /** `larder import messaging` and `larder export messaging`: runs a transfer and prints its result. */
-import { readFileSync } from "node:fs";
 import { resolve } from "node:path";
 import { systemClock } from "../../kernel/clock.ts";
 import { writeFileDurably } from "../../persistence/disk/durable-file.ts";
+import { readTextFile } from "../../persistence/disk/text-file.ts";
 import { assertOutputFile } from "../../program/cli/backups/output-file.ts";
 import type { CommandCall } from "../../program/cli/command-row.ts";
 import { StartRefusal } from "../../program/refusal.ts";
@@ -23,6 +23,8 @@ import {
 
 /** Headers and bodies are secrets. */
 const FILE_MODE = 0o600;
+/** A file has the bodies of schedules, and must fit into one string. */
+const FILE_BYTES_MAX = 500 * 1024 * 1024;
 
 /** Rejects with a `StartRefusal`; 1: done, but the file is incomplete. */
 export async function runMessagingExport({ run, version, operands, options, print }: CommandCall): Promise<0 | 1> {
@@ -37,7 +39,7 @@ export async function runMessagingExport({ run, version, operands, options, prin
     await writeFileDurably(path, printFile(found), { mode: FILE_MODE }).catch((fault: unknown) => {
       throw fileRefusal(fault, path);
     });
-    const written = parseFile(readFileSync(path, "utf8"), path);
+    const written = parseFile(readText(path), path);
     for (const [kind, byName] of written.setups) print(`${kind.words}: ${byName.size}`);
     print(`exported to ${place}, digest ${digestOf(written.setups)}`);
     const now = await readListings(client, "the messaging user");
@@ -86,7 +88,7 @@ async function readSource(call: CommandCall): Promise<MessagingSource> {
 
 function readText(path: string): string {
   try {
-    return readFileSync(path, "utf8");
+    return readTextFile(path, FILE_BYTES_MAX);
   } catch (fault) {
     throw fileRefusal(fault, path);
   }

@@ -6,7 +6,8 @@ import { connect as connectPlain, isIP, type Socket } from "node:net";
 import { connect as connectEncrypted } from "node:tls";
 import type { Bytes } from "../../kernel/bytes.ts";
 import type { Clock } from "../../kernel/clock.ts";
-import { codeOf, StartRefusal } from "../../program/refusal.ts";
+import { unreachedText } from "../../kernel/text/unreached.ts";
+import { StartRefusal } from "../../program/refusal.ts";
 import { printCommands, ReplyError, ReplyReader, type RespReply, WrongReply } from "./replies.ts";
 
 export interface RedisAddress {
@@ -139,8 +140,7 @@ export class RedisConnection {
   }
 
   #refusal(cause: Error): StartRefusal {
-    // The error of several addresses of one name only has a code.
-    return new StartRefusal(`${this.#name}: ${cause.message || (codeOf(cause) ?? cause.name)}`, 1, { cause });
+    return new StartRefusal(`${this.#name}: ${unreachedText(cause)}`, 1, { cause });
   }
 }
 

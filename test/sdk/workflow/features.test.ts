@@ -207,6 +207,18 @@ test("a run may notify another", async () => {
   assert.equal((await app.ended(first.workflowRunId)).workflowRunResponse, '"run!"');
 });
 
+test("C3.refused: a step that notifies a run that is gone with the client catches the refusal, and its run goes on", async () => {
+  const url = app.workflow("late", async (context) =>
+    context.run("pass", () =>
+      app.client
+        .notify({ eventId: "baton", workflowRunId: "wfr_gone" })
+        .catch((error: { status?: number }) => error.status),
+    ),
+  );
+  const { workflowRunId } = await app.client.trigger({ url });
+  assert.equal((await app.ended(workflowRunId)).workflowRunResponse, "400");
+});
+
 test("W.invoke, W.invoke.result: an invoked run returns its result to its parent", async () => {
   const inner: RouteFunction = async (context) => {
     const got = await context.run("inner", () => `${JSON.stringify(context.requestPayload)}!`);

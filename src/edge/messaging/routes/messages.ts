@@ -5,7 +5,7 @@ import { Parameters } from "../parameters.ts";
 import { type MessagingAnswer, type MessagingCall, messagingRows, ok } from "../route.ts";
 import { messageView } from "../views/messages.ts";
 
-/** The most messages that one call with a count cancels. */
+/** The largest number that `count` may have, which has no effect. */
 export const MESSAGE_CANCEL_MAX = 500;
 
 export const messageRoutes = messagingRows([
@@ -76,8 +76,9 @@ async function retryMessage({ api, names }: MessagingCall): Promise<MessagingAns
 async function cancelMessages({ api, request, query }: MessagingCall): Promise<MessagingAnswer> {
   const parameters = new Parameters(query, request.body);
   const filter = readFilter(parameters, { target: "messages", isChange: true, others: ["count"] });
-  const count = readCount(parameters, MESSAGE_CANCEL_MAX);
-  return { value: { cancelled: await api.cancelMatching(filter, count) } };
+  // All are cancelled, as by the hosted service: clients send a count of 100 also for all messages, and call once.
+  readCount(parameters, MESSAGE_CANCEL_MAX);
+  return { value: { cancelled: await api.cancelMatching(filter) } };
 }
 
 function messageMissing(id: string): unknown {

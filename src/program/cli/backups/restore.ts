@@ -3,7 +3,7 @@
  * store of objects. The directory must be new or empty: restored data is never mixed
  * with existing data.
  */
-import { accessSync, constants, readdirSync, rmSync, statSync } from "node:fs";
+import { accessSync, constants, readdirSync, rmSync } from "node:fs";
 import { basename, join, resolve } from "node:path";
 import { secretBytes } from "../../../kernel/random.ts";
 import { Archive } from "../../../persistence/archive/archive.ts";
@@ -54,9 +54,6 @@ export async function restore(run: RunSettings, { source, at }: RestoreOptions):
 
 async function restoreFile(run: RunSettings, file: string): Promise<readonly string[]> {
   const path = resolve(file);
-  if (statSync(path, { throwIfNoEntry: false })?.isFile() !== true) {
-    throw new StartRefusal(`File ${path} does not exist: name a file that larder backup wrote`);
-  }
   let archive: Archive;
   try {
     archive = await Archive.open(fileDisk, path);

@@ -16,6 +16,7 @@ import {
   DirectoryInUse,
   MissingData,
   NewerFormat,
+  NotAFile,
   UnusableBackup,
   WrongFile,
 } from "../../../persistence/errors.ts";
@@ -56,6 +57,10 @@ export function isBackupFault(fault: unknown): boolean {
 export function backupFault(fault: unknown, path: string): unknown {
   if (fault instanceof Error && isBackupFault(fault)) {
     return new StartRefusal(fault.message, 1, { cause: fault });
+  }
+  if (fault instanceof NotAFile) {
+    const sentence = fault.file === path ? `${path} is ${fault.what}, not a file: name a backup` : fault.message;
+    return new StartRefusal(sentence, 1, { cause: fault });
   }
   const code = codeOf(fault);
   if (code === "EACCES" || code === "EPERM") {

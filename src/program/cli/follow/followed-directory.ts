@@ -26,7 +26,7 @@ import { openObjectStore } from "../../services/objects/open-store.ts";
 import type { RunSettings } from "../../settings/run-settings.ts";
 import { copyRefusal, tokenLines } from "../backups/copies.ts";
 import { describeArea } from "../backups/describe-area.ts";
-import { promotionFiles } from "./promotion-files.ts";
+import { assertPromotionFiles, promotionFiles } from "./promotion-files.ts";
 
 const DIRECTORY_MODE = 0o700;
 
@@ -62,6 +62,7 @@ export async function lockFollowed(directory: string, place: string): Promise<Di
 }
 
 function assertFollowable(directory: string): void {
+  assertPromotionFiles(directory);
   const names = readdirSync(directory);
   if (names.includes(FORMAT_FILE))
     throw new StartRefusal(

@@ -20,7 +20,13 @@ import { reportBytes } from "../progress.ts";
 import { isDirectoryInUse } from "../running-server.ts";
 import { refusalText } from "./follow.ts";
 import { followedPath, nameOf, openFollowed, promoteFollowed } from "./followed-directory.ts";
-import { type PromotionAnswer, readAnswer, removePromotionFiles, writeRequest } from "./promotion-files.ts";
+import {
+  assertPromotionFiles,
+  type PromotionAnswer,
+  readAnswer,
+  removePromotionFiles,
+  writeRequest,
+} from "./promotion-files.ts";
 
 export interface PromoteOptions {
   /** How long the last reading of the store may take; 0: it is not read. */
@@ -42,6 +48,7 @@ export async function promote(run: RunSettings, { withinMs, print }: PromoteOpti
       throw new StartRefusal(`${directory} is a data directory already: start larder serve --data-dir ${directory}`);
     if (record === undefined)
       throw new StartRefusal(`${directory} does not follow a copy: larder follow makes and updates such a directory`);
+    assertPromotionFiles(directory);
     const lock = await lockIfFree(directory);
     if (lock === undefined) await askFollower(run, { directory, withinMs, print });
     else await promoteHere(run, { directory, record, lock, withinMs, print });

@@ -5,9 +5,11 @@
  * (1) A request counts for the process that runs when it is made. A later one removes
  *     it: nothing is promoted because of an old file.
  */
-import { readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
+import { renameSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { parseJsonText } from "../../../kernel/json/parse.ts";
+import { assertFileIfThere } from "../../../persistence/disk/file-kind.ts";
+import { NoText, readTextFile } from "../../../persistence/disk/text-file.ts";
 import { codeOf } from "../../refusal.ts";
 
 export interface PromotionRequest {
@@ -30,6 +32,11 @@ const FILE_MODE = 0o600;
 
 /** The names of these files in a directory. */
 export const promotionFiles: readonly string[] = [REQUEST_FILE, ANSWER_FILE];
+
+/** Throws `NotAFile` if something else has the name of one. */
+export function assertPromotionFiles(directory: string): void {
+  for (const name of promotionFiles) assertFileIfThere(join(directory, name));
+}
 
 export function writeRequest(directory: string, request: PromotionRequest): void {
   replace(join(directory, REQUEST_FILE), request);
@@ -74,11 +81,11 @@ function replace(path: string, value: PromotionRequest | PromotionAnswer): void 
 
 function fieldsIn(path: string): ReadonlyMap<string, unknown> | undefined {
   try {
-    const value: unknown = parseJsonText(readFileSync(path, "utf8"));
+    const value: unknown = parseJsonText(readTextFile(path));
     return typeof value === "object" && value !== null ? new Map(Object.entries(value)) : undefined;
   } catch (fault) {
     // Another program's text is no request.
-    if (fault instanceof SyntaxError || codeOf(fault) === "ENOENT") return undefined;
+    if (fault instanceof SyntaxError || fault instanceof NoText || codeOf(fault) === "ENOENT") return undefined;
     throw fault;
   }
 }

@@ -8,6 +8,7 @@ import { existsSync, lstatSync, readFileSync, renameSync, rmSync, writeFileSync 
 import { homedir } from "node:os";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
+import { NoText, readTextFile } from "../../../persistence/disk/text-file.ts";
 import { makeDirectory } from "../../directory/make-directory.ts";
 import { programFile } from "../../package-files.ts";
 import { codeOf, StartRefusal } from "../../refusal.ts";
@@ -107,13 +108,13 @@ function isForeign(path: string): boolean {
   return !entry.isFile() || !readFileSync(path, "utf8").startsWith(MARK);
 }
 
-/** The text of a file, or undefined if it does not exist. */
+/** The text of a file, or undefined if it does not exist. Throws a `StartRefusal` if it is no text. */
 export function readIfThere(path: string): string | undefined {
   try {
-    return readFileSync(path, "utf8");
+    return readTextFile(path);
   } catch (fault) {
     if (codeOf(fault) === "ENOENT") return undefined;
-    throw fault;
+    throw fault instanceof NoText ? new StartRefusal(`${fault.message}: move it away first`) : fault;
   }
 }
 

@@ -3,7 +3,7 @@
  *
  * (1) The data directory, secrets that somebody has set, and the user to whom the data belongs stay.
  */
-import { existsSync, readFileSync, rmSync } from "node:fs";
+import { existsSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { assertMayChange, type Machine, pathsOf, readIfThere, SERVICE, systemctl, UNIT_NAME } from "./machine.ts";
 import { dataDirectoryIn, environmentText } from "./unit.ts";
@@ -14,8 +14,9 @@ export function uninstallService(machine: Machine): readonly string[] {
   const { root, isOfUser } = machine;
   const paths = pathsOf(machine);
   const unit = join(root, paths.unit);
-  if (!existsSync(unit)) return [`There is no ${paths.unit}: nothing was changed`];
-  const dataDirectory = dataDirectoryIn(readFileSync(unit, "utf8"));
+  const text = readIfThere(unit);
+  if (text === undefined) return [`There is no ${paths.unit}: nothing was changed`];
+  const dataDirectory = dataDirectoryIn(text);
   systemctl(machine, "disable", "--now", UNIT_NAME);
   rmSync(unit);
   if (!isOfUser) rmSync(join(root, paths.user), { force: true });

@@ -3,9 +3,10 @@
  * proof compares all words of its vocabularies, if Debian's package `snowball-data` is installed.
  */
 import assert from "node:assert/strict";
-import { existsSync, readFileSync } from "node:fs";
+import { readFileSync } from "node:fs";
 import { test } from "node:test";
 import { isProof } from "../../../../test/budget.ts";
+import { missingProgram, SNOWBALL_DATA } from "../../../../test/harness/required-programs.ts";
 import { languages } from "../definition.ts";
 import { stemmerOf } from "./stemmers.ts";
 
@@ -414,19 +415,18 @@ test("a word without the letters of a language has a stem in each", () => {
 });
 
 /** Where Debian's package has the lists of words, and their stems in a file beside each. That of Arabic is compressed. */
-const VOCABULARIES = "/usr/share/snowball/data";
 /** The proof takes the first words of larger lists. */
 const VOCABULARY_WORDS_MAX = 100_000;
 /** The words of English whose stems release 3 changed. */
 const CHANGED_IN_ENGLISH = 38;
 
-const whyNot = isProof() ? !existsSync(VOCABULARIES) && "snowball-data is not installed" : "only in the proof";
+const whyNot = isProof() ? missingProgram("snowball-data") : "only in the proof";
 
 test("the vocabularies of all languages have Snowball's stems", { skip: whyNot }, () => {
   for (const language of languages) {
     if (language === "arabic") continue;
     const linesOf = (name: string): string[] =>
-      readFileSync(`${VOCABULARIES}/${language}/${name}`, "utf8").split("\n").slice(0, VOCABULARY_WORDS_MAX);
+      readFileSync(`${SNOWBALL_DATA}/${language}/${name}`, "utf8").split("\n").slice(0, VOCABULARY_WORDS_MAX);
     const stem = stemmerOf(language);
     const expected = linesOf("output.txt");
     const different = linesOf("voc.txt").filter((word, at) => stem(word) !== expected[at]);

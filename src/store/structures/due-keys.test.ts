@@ -1,12 +1,12 @@
 /** Keys with times, compared with a list that is sorted again and again, and the work of a change. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { seededRandom } from "../../../kernel/random.ts";
+import { seededRandom } from "../../kernel/random.ts";
 import { DueKeys } from "./due-keys.ts";
 
 test("the first key is that of a sorted list, whatever was set and deleted", () => {
   const random = seededRandom(1);
-  const due = new DueKeys(new Uint8Array(8));
+  const due = new DueKeys(new Uint8Array(8), { sharesKeys: false });
   const times = new Map<string, number>();
   for (let step = 0; step < 3_000; step += 1) {
     const key = `k${random.below(60)}`;
@@ -27,7 +27,7 @@ test("the first key is that of a sorted list, whatever was set and deleted", () 
 
 test("a change moves no more entries than the heap has levels, however often the times change", () => {
   const random = seededRandom(2);
-  const due = new DueKeys(new Uint8Array(8));
+  const due = new DueKeys(new Uint8Array(8), { sharesKeys: false });
   let movesMax = 0;
   for (let step = 0; step < 12_000; step += 1) {
     const before = due.moves;
