@@ -604,6 +604,7 @@ export class Database implements SessionHost {
 
   #commit(): void {
     const { frame } = this.context;
+    if (this.search.hasNoted && !this.sliced.isUnderWay) this.search.catchUp();
     if (this.tracking.isOn) this.tracking.beginServing();
     if (this.waiters.hasReady) this.#serveWaiting();
     if (frame.unitByteCount > 0) {
@@ -756,7 +757,7 @@ export class Database implements SessionHost {
       if (error instanceof StoppedUnit && this.#atomic.isRunning && !this.#atomic.isAlone) throw error;
       reply = this.#answerError(error);
     }
-    if (search.isBehind && !this.sliced.isUnderWay) search.catchUp();
+    if (search.hasNoted && !this.sliced.isUnderWay) search.catchUp();
     if (isTimed || slowRuns.mustLook(command, request, reply)) {
       const tookMs = (isTimed ? this.context.clock.real.monotonicMs() : this.context.clock.nowMs()) - startMs;
       if (isTimed) counts.addTime(tookMs);

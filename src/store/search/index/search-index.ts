@@ -100,6 +100,12 @@ export class SearchIndex implements IndexReader {
     return this.#contents.numberOf(key) !== undefined;
   }
 
+  /** About how many tokens the document of a key has; 0 without one. */
+  tokenCountOf(key: Bytes): number {
+    const document = this.#contents.numberOf(key);
+    return document === undefined ? 0 : this.#contents.tokenCountOf(document);
+  }
+
   /** Removes all documents. */
   clear(): void {
     this.#contents = new IndexContents(this.definition);

@@ -2,9 +2,10 @@
  * The indexes of a database and their upkeep.
  *
  * A change of a key only notes the key (`note`); the key becomes a document before
- * the next search of its index, in a slice while the thread is idle, or when more
- * than `DIRTY_KEYS_MAX` keys wait. So a key that is written a hundred times is
- * indexed once, and results do not depend on when slices run.
+ * the next search of its index, in a slice while the thread is idle, or by the
+ * command after which more work than `PENDING_STEPS_MAX` would wait. So a key that
+ * is written a hundred times is indexed once, and results do not depend on when
+ * slices run.
  *
  * (1) While the database has an index, every change of a key is noted. A database
  *     without one pays nothing.
@@ -16,7 +17,7 @@ import type { Keyspace } from "../../keyspace.ts";
 import { recordOrder } from "../../mutations/state/search-indexes.ts";
 import type { KeyObservers } from "../../observe/key-observers.ts";
 import type { SearchDefinition } from "../../values/search-definition.ts";
-import { DIRTY_KEYS_MAX, LiveIndex, SLICE_STEPS } from "./live-index.ts";
+import { LiveIndex, type NotedChanges, SLICE_STEPS } from "./live-index.ts";
 import { PrefixTable } from "./prefix-table.ts";
 
 /** An index that was found by its name or an alias. */
@@ -35,7 +36,7 @@ export class SearchUpkeep {
   #firstBytes = this.#prefixes.firstBytes;
   /** True if a definition was added or removed since. */
   #isStale = false;
-  #isBehind = false;
+  readonly #noted: NotedChanges = { isAny: false };
   /** False if no index is scanning: every request asks. */
   #maybeScans = false;
 
@@ -77,15 +78,18 @@ export class SearchUpkeep {
     live.runSlice();
   }
 
-  /** True if more changed keys wait than may: `catchUp` is due. */
-  get isBehind(): boolean {
-    return this.#isBehind;
+  /** True if keys have changed: `catchUp` is due. */
+  get hasNoted(): boolean {
+    return this.#noted.isAny;
   }
 
-  /** Indexes changed keys until no more wait than may. */
+  /**
+   * Indexes changed keys until no more work waits than may. Called after each command, and after each unit of work,
+   * because one that is undone notes keys again. While a search is under way its index must not change.
+   */
   catchUp(): void {
-    this.#isBehind = false;
-    for (const live of this.current) live.catchUp(DIRTY_KEYS_MAX);
+    this.#noted.isAny = false;
+    for (const live of this.current) if (!live.dirty.isWeighed) live.catchUp();
   }
 
   /** True while slices have something to do. */
@@ -151,7 +155,7 @@ export class SearchUpkeep {
   }
 
   #open(value: SearchDefinition): LiveIndex {
-    const live = new LiveIndex(this.#keyspace, value);
+    const live = new LiveIndex(this.#keyspace, value, this.#noted);
     this.#keyspace.meter.change(value);
     value.index = live;
     this.#lives.set(value, live);
@@ -164,13 +168,12 @@ export class SearchUpkeep {
     if (this.#isStale) this.current;
     // Most keys of no index leave here.
     if (key.length > 0 && this.#firstBytes[key.charCodeAt(0)] === 0) return;
-    this.#prefixes.visit(key, this.#noteIn);
+    this.#prefixes.visit(key, noteIn);
   };
+}
 
-  readonly #noteIn = (live: LiveIndex, key: Bytes): void => {
-    live.note(key);
-    if (live.dirty.size > DIRTY_KEYS_MAX) this.#isBehind = true;
-  };
+function noteIn(live: LiveIndex, key: Bytes): void {
+  live.note(key);
 }
 
 function removeFrom(live: LiveIndex, key: Bytes): void {
