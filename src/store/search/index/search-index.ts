@@ -34,6 +34,8 @@ export class SearchIndex implements IndexReader {
   #copied = 0;
   /** Undefined after a change. */
   #memoryBytes: number | undefined;
+  /** How often documents have got new numbers. */
+  renumberings = 0;
 
   constructor(definition: IndexDefinition, analyzerFor: AnalyzerFor) {
     this.definition = definition;
@@ -111,6 +113,7 @@ export class SearchIndex implements IndexReader {
     this.#contents = new IndexContents(this.definition);
     this.#copy = undefined;
     this.#memoryBytes = undefined;
+    this.renumberings += 1;
   }
 
   /** The keys of all documents, in the order of their numbers. */
@@ -150,6 +153,7 @@ export class SearchIndex implements IndexReader {
     }
     this.#contents = contents;
     this.#copy = undefined;
+    this.renumberings += 1;
     return this.isCompactable;
   }
 

@@ -143,18 +143,66 @@ test("the order of documents is in a snapshot, and in the journal that a snapsho
   const { session, journal } = ordered();
   const inOrder = ["d:5", "d:1", "d:9", "d:3"];
   assert.deepEqual(await keysAfter(restored(session.store.dump())), inOrder);
-  session.store.snapshotBegan();
+  await session.store.snapshotBegan();
   const count = journal.frames.length;
   // The process that writes a snapshot has no index, only what it has replayed.
   const writer = replayed(journal.frames);
   assert.deepEqual(await keysAfter(restored(writer.dump())), inOrder);
-  session.store.snapshotBegan();
+  await session.store.snapshotBegan();
   assert.equal(journal.frames.length, count, "an order that is recorded already is not recorded again");
   session.run("HSET d:2 word w");
   session.run("HSET d:5 word changed");
   session.run("SEARCH.COUNT i {}");
-  session.store.snapshotBegan();
+  await session.store.snapshotBegan();
   assert.deepEqual(await keysAfter(restored(replayed(journal.frames).dump())), ["d:1", "d:9", "d:3", "d:2", "d:5"]);
+});
+
+test("a snapshot records the order in slices of 4,096 documents, and has that of its beginning", async () => {
+  const changes: Readonly<Record<string, (session: Session) => void>> = {
+    "documents that move": ({ run }) => {
+      run("HSET d:0 word moved");
+      run("DEL d:1");
+      run("HSET d:new word new");
+    },
+    "a compaction": ({ call, database }) => {
+      for (let i = 0; i < 2_000; i += 1) call("DEL", `d:${2 * i}`);
+      while (database.search.hasBacklog) database.search.runSlice();
+    },
+  };
+  for (const [what, change] of Object.entries(changes)) {
+    const journal = new RecordingJournal();
+    const session = startSession({ journal });
+    session.run(CREATE);
+    fill(session, 5_000);
+    session.run("SEARCH.COUNT i {}");
+    const { live } = session.database.search.find("i") ?? assert.fail();
+    const before = journal.frames.length;
+    const began = session.store.snapshotBegan();
+    assert.equal(journal.frames.length, before + 1, "the first slice");
+    change(session);
+    session.run("SEARCH.COUNT i {}");
+    await began;
+    for (const frame of journal.frames.slice(before))
+      assert.ok(frame.length < 33_000, `${what}: ${frame.length} bytes`);
+    const again = replayed(journal.frames).database("main");
+    again.search.current;
+    while (again.search.hasBacklog) again.search.runSlice();
+    assert.deepEqual([...(again.search.find("i")?.live.keys() ?? [])], [...live.keys()], what);
+    assert.equal(live.hasNewOrder, false);
+  }
+});
+
+test("a snapshot that waits for the next slice of an order ends when the area closes", async () => {
+  const journal = new RecordingJournal();
+  const session = startSession({ journal });
+  session.run(CREATE);
+  fill(session, 5_000);
+  session.run("SEARCH.COUNT i {}");
+  const began = session.store.snapshotBegan();
+  session.store.recordSearchOrders();
+  const count = journal.frames.length;
+  await began;
+  assert.equal(journal.frames.length, count);
 });
 
 test("the order of many documents is in several records, and the check of a snapshot takes them", async () => {

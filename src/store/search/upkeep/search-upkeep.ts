@@ -14,9 +14,10 @@
  */
 import type { Bytes } from "../../../kernel/bytes.ts";
 import type { Keyspace } from "../../keyspace.ts";
-import { recordOrder } from "../../mutations/state/search-indexes.ts";
 import type { KeyObservers } from "../../observe/key-observers.ts";
 import type { SearchDefinition } from "../../values/search-definition.ts";
+import type { InSlices } from "../slices.ts";
+import { type OrderSlice, recordOrderOf } from "./document-order.ts";
 import { LiveIndex, type NotedChanges, SLICE_STEPS } from "./live-index.ts";
 import { PrefixTable } from "./prefix-table.ts";
 
@@ -106,12 +107,10 @@ export class SearchUpkeep {
   }
 
   /** Records the order of the documents of each complete index, if it is another one than that of the records. */
-  recordOrders(): void {
-    for (const [name, value] of this.#keyspace.search.definitions) {
+  *recordOrders(slice: OrderSlice): InSlices<void> {
+    for (const [name, value] of [...this.#keyspace.search.definitions]) {
       const live = this.#lives.get(value);
-      if (live === undefined || live.isScanning || !live.hasNewOrder) continue;
-      recordOrder(this.#keyspace, name, value);
-      live.hasNewOrder = false;
+      if (live?.hasNewOrder === true) yield* recordOrderOf({ name, live, keyspace: this.#keyspace }, slice);
     }
   }
 
