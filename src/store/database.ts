@@ -733,12 +733,11 @@ export class Database implements SessionHost {
     }
     this.activity.commandCount += 1;
     const counts = this.countsOf(command);
-    const { slowRuns } = this;
+    const { keyspace, search, slowRuns } = this;
     const isTimed = counts.begin() || slowRuns.timesEveryRun;
     const lookedAtMs = this.#lookedAtMs;
     const startMs = isTimed ? this.context.clock.real.monotonicMs() : lookedAtMs;
     let reply: Reply;
-    const { keyspace, search } = this;
     try {
       if (keyspace.search.definitions.size > 0) checkIndexKeys(keyspace.search, command, request);
       const call = this.#call.prepare(caller, command, request);

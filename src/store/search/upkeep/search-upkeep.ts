@@ -60,6 +60,16 @@ export class SearchUpkeep {
     return live === undefined || !current.includes(live) ? undefined : { name: found.name, live };
   }
 
+  /** The indexes as they are; one that a start has not begun is left out. */
+  get found(): readonly FoundIndex[] {
+    const found: FoundIndex[] = [];
+    for (const [name, value] of this.#keyspace.search.definitions) {
+      const live = this.#lives.get(value);
+      if (live !== undefined) found.push({ name, live });
+    }
+    return found;
+  }
+
   /**
    * Begins the index of a definition that SEARCH.CREATE has just put. With `scans` it reads all keys: the first ones at
    * once, so that the index of a small database is complete.
