@@ -3,21 +3,28 @@
  * since the command that changes a key has just computed its hash for another one: a Set of V8 would hash the key, and look
  * it up twice if it changes again.
  *
- * (1) `#changes` has the place of the last change of each key in `#queue`; places of older changes, and of keys that were
- *     taken, are empty.
- * (2) The queue has at most `SLACK` more empty places than three for each key.
- * (3) `steps` is the sum of `#steps`, which has the estimate of each place, and 0 for an empty one: the most that the key
- *     was worth before and after its changes. Keys are added before they change; those from `#weighed` on may be worth more.
+ * (1) A place of `#queue` is that of the last change of its key if the key is in `#changes` and names the place. Other
+ *     places are passed over; there are at most `SLACK` more of them than three for each key.
+ * (2) `steps` is the sum of the estimates: the most that each key was worth before and after its changes. Keys are added
+ *     before they change; those from `#weighed` on may be worth more.
  */
 import type { Bytes } from "../../../kernel/bytes.ts";
 import { Dictionary } from "../../structures/dictionary.ts";
 
 const SLACK = 2_048;
+/** The place of a key that was taken or deleted. */
+const NO_PLACE = -1;
+
+interface Change {
+  readonly key: Bytes;
+  /** In the queue. */
+  at: number;
+  steps: number;
+}
 
 export class ChangedKeys {
-  readonly #changes: Dictionary<number>;
-  #queue: (Bytes | undefined)[] = [];
-  #steps: number[] = [];
+  readonly #changes: Dictionary<Change>;
+  #queue: Change[] = [];
   /** Places before it were taken. */
   #taken = 0;
   #weighed = 0;
@@ -46,34 +53,29 @@ export class ChangedKeys {
     const changes = this.#changes;
     const at = this.#queue.length;
     const slot = changes.find(key);
-    let steps: number;
+    let change: Change;
     if (slot < 0) {
-      changes.insert(key, at);
-      steps = stepsBefore(key);
-      this.steps += steps; // keeps (3)
+      change = { key, at, steps: stepsBefore(key) };
+      changes.insert(key, change);
+      this.steps += change.steps; // keeps (2)
     } else {
-      const before = changes.valueAt(slot);
-      steps = this.#steps[before] as number;
-      this.#steps[before] = 0;
-      this.#queue[before] = undefined; // keeps (1)
-      changes.setValueAt(slot, at);
+      change = changes.valueAt(slot);
+      change.at = at;
     }
-    this.#queue.push(key);
-    this.#steps.push(steps);
-    if (at >= 4 * changes.size + SLACK) this.#shorten(); // keeps (2)
+    this.#queue.push(change);
+    if (at >= 4 * changes.size + SLACK) this.#shorten(); // keeps (1)
   }
 
   /** Estimates the keys that were added since the last call. */
   weigh(stepsOf: (key: Bytes) => number): void {
     const queue = this.#queue;
     for (let at = this.#weighed; at < queue.length; at += 1) {
-      const key = queue[at];
-      if (key === undefined) continue;
-      const before = this.#steps[at] as number;
-      const steps = stepsOf(key);
-      if (steps <= before) continue;
-      this.#steps[at] = steps;
-      this.steps += steps - before; // keeps (3)
+      const change = queue[at] as Change;
+      if (change.at !== at) continue;
+      const steps = stepsOf(change.key);
+      if (steps <= change.steps) continue;
+      this.steps += steps - change.steps; // keeps (2)
+      change.steps = steps;
     }
     this.#weighed = queue.length;
   }
@@ -86,8 +88,10 @@ export class ChangedKeys {
   /** Removes the first key and returns it, or undefined. */
   take(): Bytes | undefined {
     if (this.#changes.size === 0) return undefined;
-    let key: Bytes | undefined;
-    for (; key === undefined; this.#taken += 1) key = this.#queue[this.#taken];
+    const queue = this.#queue;
+    while ((queue[this.#taken] as Change).at !== this.#taken) this.#taken += 1;
+    const { key } = queue[this.#taken] as Change;
+    this.#taken += 1;
     this.#remove(this.#changes.find(key));
     return key;
   }
@@ -99,36 +103,32 @@ export class ChangedKeys {
 
   #remove(slot: number): void {
     const changes = this.#changes;
-    const at = changes.valueAt(slot);
-    this.steps -= this.#steps[at] as number; // keeps (3)
-    this.#steps[at] = 0;
-    this.#queue[at] = undefined; // keeps (1)
+    const change = changes.valueAt(slot);
+    change.at = NO_PLACE;
+    this.steps -= change.steps; // keeps (2)
     changes.removeAt(slot);
     if (changes.size === 0) this.#emptyQueue();
   }
 
   #emptyQueue(): void {
     this.#queue = [];
-    this.#steps = [];
     this.#taken = this.#weighed = this.steps = 0;
   }
 
-  /** Drops the empty places. */
+  /** Drops the places that are passed over. */
   #shorten(): void {
     const queue = this.#queue;
-    const steps = this.#steps;
     let end = 0;
     let weighed = 0;
     for (let at = this.#taken; at < queue.length; at += 1) {
-      const key = queue[at];
-      if (key === undefined) continue;
-      queue[end] = key;
-      steps[end] = steps[at] as number;
-      this.#changes.setValueAt(this.#changes.find(key), end);
+      const change = queue[at] as Change;
+      if (change.at !== at) continue;
+      change.at = end;
+      queue[end] = change;
       end += 1;
       if (at < this.#weighed) weighed = end;
     }
-    queue.length = steps.length = end;
+    queue.length = end;
     this.#taken = 0;
     this.#weighed = weighed;
   }
