@@ -15,7 +15,7 @@ const SCHEMA = ["title", "TEXT", "body", "TEXT", "price", "F64", "FAST", "zone",
 const WRITES_PER_PART = 50_000;
 const WRITE_PARTS = 11;
 /** Fewer than may wait for a search, so that none is indexed. */
-const TRACKED_KEYS = 500;
+const TRACKED_KEYS = 200;
 
 function openStore(): Store {
   return new Store({

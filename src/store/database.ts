@@ -604,6 +604,7 @@ export class Database implements SessionHost {
 
   #commit(): void {
     const { frame } = this.context;
+    if (this.search.hasNoted && !this.sliced.isUnderWay) this.search.catchUp();
     if (this.tracking.isOn) this.tracking.beginServing();
     if (this.waiters.hasReady) this.#serveWaiting();
     if (frame.unitByteCount > 0) {
@@ -732,12 +733,11 @@ export class Database implements SessionHost {
     }
     this.activity.commandCount += 1;
     const counts = this.countsOf(command);
-    const { slowRuns } = this;
+    const { keyspace, search, slowRuns } = this;
     const isTimed = counts.begin() || slowRuns.timesEveryRun;
     const lookedAtMs = this.#lookedAtMs;
     const startMs = isTimed ? this.context.clock.real.monotonicMs() : lookedAtMs;
     let reply: Reply;
-    const { keyspace, search } = this;
     try {
       if (keyspace.search.definitions.size > 0) checkIndexKeys(keyspace.search, command, request);
       const call = this.#call.prepare(caller, command, request);
@@ -756,7 +756,7 @@ export class Database implements SessionHost {
       if (error instanceof StoppedUnit && this.#atomic.isRunning && !this.#atomic.isAlone) throw error;
       reply = this.#answerError(error);
     }
-    if (search.isBehind && !this.sliced.isUnderWay) search.catchUp();
+    if (search.hasNoted && !this.sliced.isUnderWay) search.catchUp();
     if (isTimed || slowRuns.mustLook(command, request, reply)) {
       const tookMs = (isTimed ? this.context.clock.real.monotonicMs() : this.context.clock.nowMs()) - startMs;
       if (isTimed) counts.addTime(tookMs);

@@ -22,6 +22,8 @@ import { readDatabaseChanges, STORE_ITSELF, writeDatabaseChange } from "./mutati
 import { applyRecords } from "./mutations/table.ts";
 import type { Reply } from "./reply/reply.ts";
 import { Interpreter, type LuaOptions } from "./scripting/scripts.ts";
+import { atOnce, type InSlices } from "./search/slices.ts";
+import { ORDER_SLICE } from "./search/upkeep/document-order.ts";
 import { Session, type SessionOptions } from "./session/session.ts";
 import type { StoreContext } from "./session/store-context.ts";
 
@@ -88,6 +90,8 @@ export class Store {
   readonly #byName = new Map<string, Database>();
   readonly #byNumber = new Map<number, Database>();
   #numberMax = STORE_ITSELF;
+  /** The one under way; another one takes its place. */
+  #orderRecording: object | undefined;
   #isRecovering = false;
   #sessionIdMax = 0;
 
@@ -253,17 +257,40 @@ export class Store {
     yield frame.take();
   }
 
-  /** A snapshot of everything up to now begins. */
-  snapshotBegan(): void {
+  /** A snapshot begins, of everything up to the moment when this resolves. */
+  async snapshotBegan(): Promise<void> {
     // A snapshot is made of records, and the order of documents is only known here.
-    this.recordSearchOrders();
+    await this.#recordOrdersInSlices();
     for (const { activity } of this.#byName.values()) activity.beginSnapshot();
   }
 
-  /** Records the order of the documents of search indexes, so that equal scores keep it: before a stop, for example. */
+  /** Records the order of the documents of search indexes at once, so that equal scores keep it: before a stop. */
   recordSearchOrders(): void {
+    this.#orderRecording = undefined;
+    const slice = { left: Number.POSITIVE_INFINITY };
     if (!this.#context.isSound()) return;
-    for (const database of this.#byName.values()) database.runUnit(() => database.search.recordOrders());
+    for (const database of this.#byName.values()) database.runUnit(() => atOnce(database.search.recordOrders(slice)));
+  }
+
+  /** Ends when the area closes. The first slice runs at once, the others in turn with all other work of the thread. */
+  async #recordOrdersInSlices(): Promise<void> {
+    const { turns, clock, isSound } = this.#context;
+    const housekeeping = turns.tenant("store", HOUSEKEEPING);
+    const recording = {};
+    this.#orderRecording = recording;
+    const slice = { left: ORDER_SLICE };
+    for (const database of this.databases) {
+      const work = database.search.recordOrders(slice);
+      const isCurrent = (): boolean => this.#orderRecording === recording && isSound() && this.#has(database);
+      while (isCurrent() && recordSome(database, work, clock.real)) {
+        await new Promise<void>((resolve) => housekeeping.queue(resolve));
+        slice.left = ORDER_SLICE;
+      }
+    }
+  }
+
+  #has(database: Database): boolean {
+    return this.#byNumber.get(database.number) === database;
   }
 
   snapshotEnded(isWritten: boolean): void {
@@ -286,7 +313,7 @@ export class Store {
       housekeeping.queue(() => {
         isIndexing = false;
         if (isStopped) return;
-        if (this.#byNumber.get(next.number) === next) indexSome(next, clock.real);
+        if (this.#has(next)) indexSome(next, clock.real);
         index(next.number);
       });
     };
@@ -296,7 +323,7 @@ export class Store {
       for (let index = first; index < databases.length; index += 1) {
         const database = databases[index] as Database;
         // It may have been dropped since the cycle began.
-        if (this.#byNumber.get(database.number) === database) database.sweepExpired();
+        if (this.#has(database)) database.sweepExpired();
         if (clock.real.monotonicMs() - startMs < TURN_MS || index + 1 === databases.length) continue;
         housekeeping.queue(() => sweepFrom(databases, index + 1));
         return;
@@ -311,6 +338,7 @@ export class Store {
     cancel = clock.housekeep(SWEEP_EVERY_MS, sweep);
     return () => {
       isStopped = true;
+      this.#orderRecording = undefined;
       cancel();
     };
   }
@@ -346,4 +374,15 @@ function indexSome(database: Database, clock: Clock): void {
   database.search.runSlice();
   database.countMemory();
   database.turn.charge(clock.monotonicMs() - startMs);
+}
+
+/** Records a slice of the order of documents. True if more is left. */
+function recordSome(database: Database, work: InSlices<void>, clock: Clock): boolean {
+  const startMs = clock.monotonicMs();
+  let isMore = false;
+  database.runUnit(() => {
+    isMore = work.next().done !== true;
+  });
+  database.turn.charge(clock.monotonicMs() - startMs);
+  return isMore;
 }

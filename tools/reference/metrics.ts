@@ -11,6 +11,7 @@ import { measureListeners } from "../../src/program/listeners/listener.ts";
 import { measureCopiedArea, measureCopy } from "../../src/program/metrics/copy.ts";
 import { measureFollowedArea, measureFollower } from "../../src/program/metrics/follower.ts";
 import { measureMessaging } from "../../src/program/metrics/messaging.ts";
+import { measureSearch } from "../../src/program/metrics/search.ts";
 import { measureResp, measureStore, measureStreams } from "../../src/program/metrics/store.ts";
 import { measureMemory, measureTenants } from "../../src/program/metrics/tenants.ts";
 import { measureDisk, measureProcess, measureThread } from "../../src/program/metrics/thread.ts";
@@ -42,6 +43,7 @@ export const metricParts: Parts = {
     }),
     store: familiesOf((metrics) => {
       measureStore(metrics, nothing);
+      measureSearch(metrics, nothing);
       measureStreams(metrics, nothing);
       measureResp(metrics, nothing);
     }),

@@ -134,8 +134,8 @@ export class AreaPersistence implements AreaSnapshots {
   }
 
   async prepareSnapshot(): Promise<void> {
-    this.snapshots.began();
     try {
+      await this.snapshots.began();
       await this.#storage?.closeSegment();
     } catch (fault) {
       this.snapshots.ended(false);

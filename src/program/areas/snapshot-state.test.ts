@@ -20,15 +20,15 @@ function start() {
 test("a snapshot that main writes by itself is counted, and a failed one keeps the time of the last", async () => {
   const { clock, state } = start();
   const seen: unknown[] = [];
-  state.follow({ began: () => seen.push("began"), ended: (isWritten) => seen.push(isWritten) });
+  state.follow({ began: async () => void seen.push("began"), ended: (isWritten) => seen.push(isWritten) });
   await clock.advance(5_000);
   assert.deepEqual([state.lastSavedAtMs, state.writtenCount, state.runningMs], [1_000_000, 0, undefined]);
-  state.began();
+  await state.began();
   await clock.advance(2_000);
   assert.equal(state.runningMs, 2_000);
   state.ended(true);
   assert.deepEqual([state.lastSavedAtMs, state.writtenCount, state.lastTookMs], [1_007_000, 1, 2_000]);
-  state.began();
+  await state.began();
   await clock.advance(1_000);
   state.ended(false);
   assert.deepEqual([state.lastSavedAtMs, state.writtenCount, state.hasFailed], [1_007_000, 1, true]);
@@ -41,20 +41,20 @@ test("a request resolves with the outcome of a snapshot that began after it", as
   assert.equal(requests(), 1);
   await clock.advance(500);
   assert.equal(state.runningMs, 500);
-  state.began();
+  await state.began();
   state.ended(true);
   assert.equal(await asked, true);
   assert.equal(state.runningMs, undefined);
 
   const failing = state.request();
-  state.began();
+  await state.began();
   state.ended(false);
   assert.equal(await failing, false);
 });
 
 test("requested snapshots rest for four times the duration of the last one", async () => {
   const { clock, state, requests } = start();
-  state.began();
+  await state.began();
   await clock.advance(1_000);
   state.ended(true);
   await clock.advance(1_500);
@@ -69,7 +69,7 @@ test("requested snapshots rest for four times the duration of the last one", asy
 
 test("a request that waits is not made after the close", async () => {
   const { clock, state, requests } = start();
-  state.began();
+  await state.began();
   await clock.advance(1_000);
   state.ended(true);
   void state.request();

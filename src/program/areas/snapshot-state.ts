@@ -25,7 +25,8 @@ export interface SnapshotStateOptions {
 
 /** Observes the snapshots for the engine. */
 export interface SnapshotFollower {
-  began(): void;
+  /** The snapshot begins when this resolves. */
+  began(): Promise<void>;
   ended(isWritten: boolean): void;
 }
 
@@ -79,10 +80,10 @@ export class SnapshotState implements SnapshotFacts {
     });
   }
 
-  /** A snapshot of everything up to now begins. */
-  began(): void {
+  /** A snapshot begins, of everything up to the moment when this resolves. */
+  async began(): Promise<void> {
     this.#beganAtMs = this.#nowMs;
-    this.#follower?.began();
+    await this.#follower?.began();
   }
 
   ended(isWritten: boolean): void {

@@ -17,6 +17,7 @@ import { openSnapshotCheck, RedisCompat, type RespFigures, SNAPSHOT_CHECK_SEED_B
 import type { AreaClients, TenantMemory } from "../areas/area.ts";
 import { type AreaTenant, NO_TENANTS, type TenantsAtOpen } from "../areas/area-tenant.ts";
 import type { ListenerEnvironment } from "../listeners/listener.ts";
+import { measureSearch } from "../metrics/search.ts";
 import { measureResp, measureStore, measureStreams } from "../metrics/store.ts";
 import { measureTenants } from "../metrics/tenants.ts";
 import { readLuaCode } from "../package-files.ts";
@@ -89,6 +90,7 @@ export class StoreService implements AreaService {
       ended: (isWritten) => this.#store.snapshotEnded(isWritten),
     });
     measureStore(context.metrics, this.#store);
+    measureSearch(context.metrics, this.#store);
     measureStreams(context.metrics, this.http.streams);
     measureTenants(context.metrics, () => this.#store.databases);
   }

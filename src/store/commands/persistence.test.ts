@@ -144,7 +144,7 @@ function persistenceOf(store: Store): readonly string[] {
   return reply.text.split("\r\n");
 }
 
-test("INFO persistence has the snapshots of the store, and the changes of the database", () => {
+test("INFO persistence has the snapshots of the store, and the changes of the database", async () => {
   const snapshots = new TestSnapshots();
   const store = new Store({
     journal: new RecordingJournal(),
@@ -185,7 +185,7 @@ test("INFO persistence has the snapshots of the store, and the changes of the da
   set("main");
   set("other");
   assert.ok(lines().includes("rdb_changes_since_last_save:2"));
-  store.snapshotBegan();
+  await store.snapshotBegan();
   set("main");
   Object.assign(snapshots, { runningMs: 1_500, lastTookMs: 2_999, hasFailed: true });
   store.snapshotEnded(false);
@@ -198,7 +198,7 @@ test("INFO persistence has the snapshots of the store, and the changes of the da
     "rdb_last_bgsave_status:err",
   ])
     assert.ok(failed.includes(line), line);
-  store.snapshotBegan();
+  await store.snapshotBegan();
   set("main");
   store.snapshotEnded(true);
   assert.ok(lines().includes("rdb_changes_since_last_save:1"));

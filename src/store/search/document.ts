@@ -45,6 +45,12 @@ export function documentReader({ dataType, fields }: IndexDefinition): ReadDocum
   };
 }
 
+/** Whether a value has the type of the documents of an index. It may still be no document. */
+export function hasDataType(dataType: DataType, value: Value): boolean {
+  if (dataType === "HASH") return value instanceof HashValue;
+  return dataType === "JSON" ? value instanceof JsonValue : isString(value);
+}
+
 /** The root of a JSON or STRING document; undefined if the value is no document. */
 export function rootOf(dataType: DataType, value: Value): JsonObject | undefined {
   let root: JsonNode | undefined;

@@ -84,7 +84,7 @@ test("searches in the shortest slices have the replies of searches in one piece"
   const [sliced, whole] = [new Thread(1), new Thread(Number.POSITIVE_INFINITY)];
   for (const request of searches) assert.deepEqual(await sliced.reply(request), await whole.reply(request));
   assert.equal(whole.sliceCount, 0);
-  assert.ok(sliced.sliceCount > 1_000, `${sliced.sliceCount} slices`);
+  assert.ok(sliced.sliceCount > 500, `${sliced.sliceCount} slices`);
 });
 
 test("the buckets of a reply are made in slices, too", async () => {

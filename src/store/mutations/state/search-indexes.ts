@@ -43,7 +43,7 @@ const FAST = 4;
 const HAS_PATH = 8;
 
 /** Hashes in one record: 32 KB. */
-const HASHES_PER_RECORD = 4_096;
+export const HASHES_PER_RECORD = 4_096;
 
 /** Creates an index. The key must not exist. */
 export function putDefinition(keyspace: Keyspace, key: Bytes, definition: IndexDefinition): SearchDefinition {
@@ -53,9 +53,17 @@ export function putDefinition(keyspace: Keyspace, key: Bytes, definition: IndexD
   return value;
 }
 
-/** Records the order of the documents of an index. */
-export function recordOrder(keyspace: Keyspace, key: Bytes, value: SearchDefinition): void {
-  describeOrder({ key, value, record: (code) => keyspace.record(code) });
+/** A part of the order of the documents of an index. */
+export interface OrderPart {
+  readonly key: Bytes;
+  /** The place of the first hash; 0 begins a new order. */
+  readonly at: number;
+  readonly hashes: readonly number[];
+}
+
+/** Records a part of an order. Of a hash that comes twice, the last place counts. */
+export function recordOrder(keyspace: Keyspace, part: OrderPart): void {
+  writeOrder(keyspace.record(PUT_ORDER), part);
 }
 
 /** Makes an alias name this index, which need not exist. */
@@ -106,13 +114,17 @@ function describeOrder({ key, value, record }: Description<SearchDefinition>): v
   let hashes: number[] = [];
   let at = 0;
   const write = (): void => {
-    const writer = record(PUT_ORDER).bytes(key).number(at).number(hashes.length);
-    for (const hash of hashes) writer.double(hash);
+    writeOrder(record(PUT_ORDER), { key, at, hashes });
     at += hashes.length;
     hashes = [];
   };
   for (const hash of value.order()) if (hashes.push(hash) === HASHES_PER_RECORD) write();
   if (hashes.length > 0 || at === 0) write();
+}
+
+function writeOrder(record: FrameWriter, { key, at, hashes }: OrderPart): void {
+  record.bytes(key).number(at).number(hashes.length);
+  for (const hash of hashes) record.double(hash);
 }
 
 function applyDefinition(keyspace: Keyspace, key: Bytes, value: SearchDefinition): void {

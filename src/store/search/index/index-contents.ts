@@ -94,6 +94,12 @@ export class IndexContents {
     return removedCount >= REMOVED_COUNT_MIN || this.memoryBytes >= SMALL_BYTES;
   }
 
+  tokenCountOf(document: number): number {
+    let count = 0;
+    for (const text of this.texts) if (text !== undefined) count += text.lengthOf(document);
+    return count;
+  }
+
   numberOf(key: Bytes): number | undefined {
     return this.#numbers.get(key);
   }

@@ -34,6 +34,8 @@ export class SearchIndex implements IndexReader {
   #copied = 0;
   /** Undefined after a change. */
   #memoryBytes: number | undefined;
+  /** How often documents have got new numbers. */
+  renumberings = 0;
 
   constructor(definition: IndexDefinition, analyzerFor: AnalyzerFor) {
     this.definition = definition;
@@ -100,11 +102,18 @@ export class SearchIndex implements IndexReader {
     return this.#contents.numberOf(key) !== undefined;
   }
 
+  /** About how many tokens the document of a key has; 0 without one. */
+  tokenCountOf(key: Bytes): number {
+    const document = this.#contents.numberOf(key);
+    return document === undefined ? 0 : this.#contents.tokenCountOf(document);
+  }
+
   /** Removes all documents. */
   clear(): void {
     this.#contents = new IndexContents(this.definition);
     this.#copy = undefined;
     this.#memoryBytes = undefined;
+    this.renumberings += 1;
   }
 
   /** The keys of all documents, in the order of their numbers. */
@@ -144,6 +153,7 @@ export class SearchIndex implements IndexReader {
     }
     this.#contents = contents;
     this.#copy = undefined;
+    this.renumberings += 1;
     return this.isCompactable;
   }
 

@@ -18,7 +18,8 @@ test("keys are taken once each, in the order of their last change", () => {
         for (const [kind, number] of list) {
           const key = String(number).padEnd(length);
           if (kind === "add") {
-            keys.add(key);
+            keys.add(key, () => 3);
+            if (number % 3 === 0) keys.weigh(Number);
             model.delete(key);
             model.add(key);
           } else if (kind === "delete") {
@@ -31,6 +32,11 @@ test("keys are taken once each, in the order of their last change", () => {
           }
           assert.equal(keys.size, model.size);
           assert.equal(keys.has(key), model.has(key));
+          keys.weigh(Number);
+          assert.equal(
+            keys.steps,
+            [...model].reduce((sum, each) => sum + Math.max(3, Number(each)), 0),
+          );
         }
       const rest: string[] = [];
       for (let key = keys.take(); key !== undefined; key = keys.take()) rest.push(key);

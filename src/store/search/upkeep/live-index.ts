@@ -10,6 +10,7 @@
  *     indexed while a unit can be undone is dirty again if it is.
  * (4) `due` has the time at which each document with an expiry, of the key or of a
  *     field, must be read again.
+ * (5) Keys in `dirty` that are not weighed were noted by the unit of work that runs.
  *
  * The work of a step is counted, not timed, so that a simulation repeats it.
  */
@@ -19,8 +20,8 @@ import { DueKeys } from "../../structures/due-keys.ts";
 import { HashValue } from "../../values/hash.ts";
 import { hashOfKey, type IndexOfDefinition, type SearchDefinition } from "../../values/search-definition.ts";
 import { type Value, valueBytesOf } from "../../values/table.ts";
-import type { SearchDocument } from "../definition.ts";
-import { documentReader } from "../document.ts";
+import type { FieldValue, SearchDocument } from "../definition.ts";
+import { documentReader, hasDataType } from "../document.ts";
 import { SearchIndex } from "../index/search-index.ts";
 import type { InSlices, Spend } from "../slices.ts";
 import { analyzerFor } from "../text/analyzer.ts";
@@ -39,10 +40,14 @@ const STEPS_PER_NEW_TERM = 40;
 const BYTES_PER_STEP = 32;
 /** Steps of the index in one of ours. */
 const INDEX_STEPS = 10;
-/** The work of one slice: at most about 1.5 ms. */
-export const SLICE_STEPS = 15_000;
-/** Changed keys that may wait; beyond that the command that changes one indexes another. */
-export const DIRTY_KEYS_MAX = 1_000;
+/** A removed document takes a step for each token, which are about so many bytes of its value. */
+const REMOVED_BYTES_PER_STEP = 8;
+/** The work of one slice: about 0.8 ms. A collection of young objects may come on top, which takes several times as long. */
+export const SLICE_STEPS = 8_000;
+/** The work of the command that begins a scan, so that the index of a small database is complete. */
+const FIRST_SLICE_STEPS = 15_000;
+/** Work that may wait for a search, about 10 ms; beyond that the command that changes a key indexes others. */
+export const PENDING_STEPS_MAX = 100_000;
 
 /**
  * A scan of all keys. `shows`: searches see the part that is done, as after SEARCH.CREATE and SEARCH.REINDEX; else they
@@ -55,6 +60,12 @@ interface Scan {
   readonly keys: SortedKeys;
   /** Of `Dictionary.scan`; undefined when all keys are collected. */
   cursor: number | undefined;
+}
+
+/** Of all indexes of a database together. */
+export interface NotedChanges {
+  /** True if an index may have keys that are not weighed. */
+  isAny: boolean;
 }
 
 export class LiveIndex implements IndexOfDefinition {
@@ -70,9 +81,11 @@ export class LiveIndex implements IndexOfDefinition {
   #scan: Scan | undefined;
   /** Whether documents have changed since their order was recorded. */
   hasNewOrder = true;
+  readonly #noted: NotedChanges;
 
-  constructor(keyspace: Keyspace, value: SearchDefinition) {
+  constructor(keyspace: Keyspace, value: SearchDefinition, noted: NotedChanges) {
     this.#keyspace = keyspace;
+    this.#noted = noted;
     this.dirty = new ChangedKeys(keyspace.hashSeed);
     this.due = new DueKeys(keyspace.hashSeed, { sharesKeys: true });
     this.value = value;
@@ -98,7 +111,8 @@ export class LiveIndex implements IndexOfDefinition {
 
   /** The key is about to change. keeps (1) and (2) */
   note(key: Bytes): void {
-    this.dirty.add(key);
+    this.#noted.isAny = true;
+    this.dirty.add(key, this.#removalSteps);
   }
 
   /** True while a slice has something to do. */
@@ -148,9 +162,10 @@ export class LiveIndex implements IndexOfDefinition {
     this.dirty.delete(key);
   }
 
-  /** Reads changed keys until so many are left. */
-  catchUp(leftMax = 0): void {
-    while (this.dirty.size > leftMax) this.#update(this.dirty.take() as Bytes);
+  /** Weighs the changed keys, and reads them until no more work waits than may. keeps (5) */
+  catchUp(): void {
+    this.dirty.weigh(this.#pendingSteps);
+    while (this.dirty.steps > PENDING_STEPS_MAX) this.#update(this.dirty.take() as Bytes);
   }
 
   /** True if `prepare` has something to do. */
@@ -179,8 +194,8 @@ export class LiveIndex implements IndexOfDefinition {
     }
   }
 
-  /** One slice of the work that is left. Returns the steps that are left of the slice. */
-  runSlice(steps = SLICE_STEPS): number {
+  /** One slice of the work that is left; without an argument the first one. Returns the steps that are left of the slice. */
+  runSlice(steps = FIRST_SLICE_STEPS): number {
     let left = steps;
     while (this.dirty.size > 0) {
       if (left <= 0) return left;
@@ -226,6 +241,24 @@ export class LiveIndex implements IndexOfDefinition {
     return left;
   }
 
+  /** About the steps that `#update` will take to index a key. Words that will be new are not known. */
+  readonly #pendingSteps = (key: Bytes): number => {
+    const bytes = this.#documentBytes(key);
+    return bytes === 0 ? STEPS_PER_KEY : STEPS_PER_KEY + STEPS_PER_DOCUMENT + STEPS_PER_BYTE_OF_TEXT * bytes;
+  };
+
+  /** The same to remove the document that a key has before it changes. */
+  readonly #removalSteps = (key: Bytes): number => Math.ceil(this.#documentBytes(key) / REMOVED_BYTES_PER_STEP);
+
+  /** The memory of a value that may be a document; 0 for others. */
+  #documentBytes(key: Bytes): number {
+    const { entries } = this.#keyspace;
+    const slot = entries.find(key);
+    if (slot < 0) return 0;
+    const value = entries.valueAt(slot);
+    return hasDataType(this.value.definition.dataType, value) ? valueBytesOf(value) : 0;
+  }
+
   /** Reads a key, and returns the steps that it took. */
   #update(key: Bytes): number {
     const { entries, expiries, nowMs, undo } = this.#keyspace;
@@ -238,10 +271,11 @@ export class LiveIndex implements IndexOfDefinition {
     const document = isGone ? undefined : this.#read(value, nowMs);
     this.#change();
     undo?.push(key.length, () => this.note(key)); // keeps (3)
+    const removalSteps = STEPS_PER_KEY + this.index.tokenCountOf(key);
     if (document === undefined) {
       this.index.remove(key);
       this.due.delete(key);
-      return STEPS_PER_KEY;
+      return removalSteps;
     }
     const kept = entries.keyAt(slot);
     const { termCount } = this.index;
@@ -251,13 +285,16 @@ export class LiveIndex implements IndexOfDefinition {
       this.due.set(kept, Math.max(dueMs, nowMs)); // keeps (4)
     else this.due.delete(kept);
     const valueSteps = Math.ceil(valueBytesOf(value as Value) / BYTES_PER_STEP);
-    return STEPS_PER_DOCUMENT + valueSteps + this.#stepsOfTexts(document) + newTermSteps;
+    return removalSteps + STEPS_PER_DOCUMENT + valueSteps + this.#stepsOfTexts(document) + newTermSteps;
   }
 
   #stepsOfTexts(document: SearchDocument): number {
     let steps = 0;
-    for (const field of this.#textFields)
-      for (const text of document[field] ?? []) steps += STEPS_PER_BYTE_OF_TEXT * (text as Bytes).length;
+    // Iterators would be the objects of each document.
+    for (let i = 0; i < this.#textFields.length; i += 1) {
+      const texts = document[this.#textFields[i] as number] ?? NO_TEXTS;
+      for (let at = 0; at < texts.length; at += 1) steps += STEPS_PER_BYTE_OF_TEXT * (texts[at] as Bytes).length;
+    }
     return steps;
   }
 
@@ -271,6 +308,8 @@ export class LiveIndex implements IndexOfDefinition {
     this.value.storeOrder(0, []);
   }
 }
+
+const NO_TEXTS: readonly FieldValue[] = [];
 
 /** When a document must be read again. */
 function dueMsOf(value: Value, expiresAtMs = Number.POSITIVE_INFINITY): number {

@@ -157,7 +157,7 @@ async function runProgram(seed: number): Promise<void> {
   const later = new VirtualClock(clock.nowMs());
   const before = await hitsOf(store);
   assert.deepEqual(await hitsOf(restored(store.dump(), later)), before, `seed ${seed}: after a snapshot`);
-  store.snapshotBegan();
+  await store.snapshotBegan();
   const again = replayed(journal.frames, later);
   assert.deepEqual(await hitsOf(again), before, `seed ${seed}: after a replay`);
   assertIndexesAgree(again.database("main"), `seed ${seed}: after a replay`);

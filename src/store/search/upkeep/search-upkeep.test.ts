@@ -15,9 +15,11 @@ import {
 import { VirtualClock } from "../../../kernel/clock.virtual.ts";
 import { seededRandom } from "../../../kernel/random.ts";
 import type { Database } from "../../database.ts";
+import { CommandError } from "../../errors.ts";
 import { openSnapshotCheck, SNAPSHOT_CHECK_SEED_BYTES } from "../../mutations/snapshot-check.ts";
 import type { Reply } from "../../reply/reply.ts";
 import type { Store } from "../../store.ts";
+import { atOnce } from "../slices.ts";
 import { PrefixTable } from "./prefix-table.ts";
 import { SortedKeys } from "./sorted-keys.ts";
 
@@ -141,18 +143,66 @@ test("the order of documents is in a snapshot, and in the journal that a snapsho
   const { session, journal } = ordered();
   const inOrder = ["d:5", "d:1", "d:9", "d:3"];
   assert.deepEqual(await keysAfter(restored(session.store.dump())), inOrder);
-  session.store.snapshotBegan();
+  await session.store.snapshotBegan();
   const count = journal.frames.length;
   // The process that writes a snapshot has no index, only what it has replayed.
   const writer = replayed(journal.frames);
   assert.deepEqual(await keysAfter(restored(writer.dump())), inOrder);
-  session.store.snapshotBegan();
+  await session.store.snapshotBegan();
   assert.equal(journal.frames.length, count, "an order that is recorded already is not recorded again");
   session.run("HSET d:2 word w");
   session.run("HSET d:5 word changed");
   session.run("SEARCH.COUNT i {}");
-  session.store.snapshotBegan();
+  await session.store.snapshotBegan();
   assert.deepEqual(await keysAfter(restored(replayed(journal.frames).dump())), ["d:1", "d:9", "d:3", "d:2", "d:5"]);
+});
+
+test("a snapshot records the order in slices of 4,096 documents, and has that of its beginning", async () => {
+  const changes: Readonly<Record<string, (session: Session) => void>> = {
+    "documents that move": ({ run }) => {
+      run("HSET d:0 word moved");
+      run("DEL d:1");
+      run("HSET d:new word new");
+    },
+    "a compaction": ({ call, database }) => {
+      for (let i = 0; i < 2_000; i += 1) call("DEL", `d:${2 * i}`);
+      while (database.search.hasBacklog) database.search.runSlice();
+    },
+  };
+  for (const [what, change] of Object.entries(changes)) {
+    const journal = new RecordingJournal();
+    const session = startSession({ journal });
+    session.run(CREATE);
+    fill(session, 5_000);
+    session.run("SEARCH.COUNT i {}");
+    const { live } = session.database.search.find("i") ?? assert.fail();
+    const before = journal.frames.length;
+    const began = session.store.snapshotBegan();
+    assert.equal(journal.frames.length, before + 1, "the first slice");
+    change(session);
+    session.run("SEARCH.COUNT i {}");
+    await began;
+    for (const frame of journal.frames.slice(before))
+      assert.ok(frame.length < 33_000, `${what}: ${frame.length} bytes`);
+    const again = replayed(journal.frames).database("main");
+    again.search.current;
+    while (again.search.hasBacklog) again.search.runSlice();
+    assert.deepEqual([...(again.search.find("i")?.live.keys() ?? [])], [...live.keys()], what);
+    assert.equal(live.hasNewOrder, false);
+  }
+});
+
+test("a snapshot that waits for the next slice of an order ends when the area closes", async () => {
+  const journal = new RecordingJournal();
+  const session = startSession({ journal });
+  session.run(CREATE);
+  fill(session, 5_000);
+  session.run("SEARCH.COUNT i {}");
+  const began = session.store.snapshotBegan();
+  session.store.recordSearchOrders();
+  const count = journal.frames.length;
+  await began;
+  assert.equal(journal.frames.length, count);
 });
 
 test("the order of many documents is in several records, and the check of a snapshot takes them", async () => {
@@ -276,32 +326,81 @@ test("the memory of an index belongs to its key", () => {
   session.run(CREATE);
   const before = session.database.keyspace.usedBytes;
   const own = session.run("MEMORY USAGE i") as number;
-  fill(session, 500);
+  fill(session, 200);
   const withKeys = session.database.keyspace.usedBytes;
   session.run("SEARCH.COUNT i {}");
   const grown = (session.run("MEMORY USAGE i") as number) - own;
-  assert.ok(grown > 500 * 20, `${grown}`);
+  assert.ok(grown > 200 * 20, `${grown}`);
   assert.equal(session.database.keyspace.usedBytes - withKeys, grown);
-  for (let i = 0; i < 500; i += 1) session.run(`DEL d:${i}`);
+  for (let i = 0; i < 200; i += 1) session.run(`DEL d:${i}`);
   session.run("DEL i");
   assert.ok(session.database.keyspace.usedBytes < before);
 });
 
-test("no more than 1,000 changed keys wait for a search", async () => {
+/** Counts the work that a search would find, and does it. In steps of 100 ns. */
+function pendingWork({ database }: Session): number {
+  let steps = 0;
+  const { live } = database.search.find("i") ?? assert.fail();
+  const spend = (count: number): boolean => {
+    steps += count / 10;
+    return false;
+  };
+  atOnce(live.prepare(spend));
+  return steps;
+}
+
+test("after each command at most 10 ms of indexing wait for a search, whatever the command has changed", async () => {
   const session = startSession();
-  session.run(CREATE);
-  fill(session, 3_000);
-  const live = session.database.search.find("i")?.live;
-  assert.equal(live?.dirty.size, 1_000);
-  assert.equal(live?.index.documentCount, 2_000);
-  await session.database.transaction(
-    testCaller,
-    Array.from({ length: 1_500 }, (_, i) => ["HSET", `d:x${i}`, "word", "w"]),
-  );
-  assert.equal(live?.dirty.size, 1_000);
-  session.run(`EVAL "for i = 1, 1500 do redis.call('HSET', 'd:y' .. i, 'word', 'w') end" 0`);
-  assert.equal(live?.dirty.size, 1_000);
-  assert.equal(session.run("SEARCH.COUNT i {}"), 6_000);
+  const { database } = session;
+  session.run("SEARCH.CREATE i ON HASH PREFIX 1 d: SCHEMA word KEYWORD t TEXT");
+  const { live } = database.search.find("i") ?? assert.fail();
+  const long = "some words of a text ".repeat(500);
+  const inTransaction = (count: number, command: (i: number) => string[]): unknown =>
+    database.transaction(
+      testCaller,
+      Array.from({ length: count }, (_, i) => command(i)),
+    );
+  session.call("HSET", "d:first", "t", long);
+  const rows: readonly (readonly [string, () => unknown])[] = [
+    ["short documents", () => fill(session, 3_000)],
+    ["long documents", () => inTransaction(30, (i) => ["HSET", `d:l${i}`, "t", long])],
+    ["small changes of long documents", () => inTransaction(30, (i) => ["HSET", `d:l${i}`, "word", "w"])],
+    ["one script", () => session.run(`EVAL "for i = 1, 1500 do redis.call('HSET', 'd:y' .. i, 'word', 'w') end" 0`)],
+    ["long documents that become short", () => inTransaction(30, (i) => ["HSET", `d:l${i}`, "t", "a"])],
+    ["copies", () => inTransaction(30, (i) => ["COPY", "d:first", `d:c${i}`])],
+    [
+      "one removal of many",
+      () => session.call("DEL", ...Array.from({ length: 60 }, (_, i) => `d:${"lc"[i % 2]}${i >> 1}`)),
+    ],
+  ];
+  for (const [what, change] of rows) {
+    await change();
+    assert.ok(live.dirty.steps > 0 && live.dirty.steps <= 100_000, `${what}: ${live.dirty.steps}`);
+    assert.ok(live.dirty.size <= 1_000, `${what}: ${live.dirty.size} keys`);
+    // An estimate: removing the documents as they were may be added.
+    const work = pendingWork(session);
+    assert.ok(work <= 125_000, `${what}: ${work}`);
+  }
+  assert.equal(session.run("SEARCH.COUNT i {}"), 4_501);
+});
+
+test("one MSET indexes itself what may not wait, and a unit that is undone leaves no more", async () => {
+  const session = startSession();
+  const { database } = session;
+  session.run("SEARCH.CREATE i ON STRING PREFIX 1 d: SCHEMA t TEXT");
+  const { live } = database.search.find("i") ?? assert.fail();
+  const words = Array.from({ length: 100 }, (_, i) => [`d:${i}`, `{"t":"${"a word ".repeat(1_000)}"}`]).flat();
+  session.call("MSET", ...words);
+  assert.equal(live.index.documentCount + live.dirty.size, 100);
+  assert.ok(live.dirty.steps <= 100_000, `${live.dirty.steps}`);
+  session.run("SEARCH.COUNT i {}");
+  const fill = ["MSET", ...words.map((word) => word.replaceAll("a", "b"))];
+  const refuse = (): never => {
+    throw new CommandError("ERR the reply is too long");
+  };
+  await assert.rejects(async () => database.printTransaction(testCaller, [fill], refuse));
+  assert.ok(live.dirty.size > 0 && live.dirty.steps <= 100_000, `${live.dirty.steps}`);
+  assert.equal(session.run('SEARCH.COUNT i \'{"t":"a"}\''), 100);
 });
 
 test("idle turns index what waits, and build what a start left", async () => {

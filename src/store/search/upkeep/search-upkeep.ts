@@ -2,9 +2,10 @@
  * The indexes of a database and their upkeep.
  *
  * A change of a key only notes the key (`note`); the key becomes a document before
- * the next search of its index, in a slice while the thread is idle, or when more
- * than `DIRTY_KEYS_MAX` keys wait. So a key that is written a hundred times is
- * indexed once, and results do not depend on when slices run.
+ * the next search of its index, in a slice while the thread is idle, or by the
+ * command after which more work than `PENDING_STEPS_MAX` would wait. So a key that
+ * is written a hundred times is indexed once, and results do not depend on when
+ * slices run.
  *
  * (1) While the database has an index, every change of a key is noted. A database
  *     without one pays nothing.
@@ -13,10 +14,11 @@
  */
 import type { Bytes } from "../../../kernel/bytes.ts";
 import type { Keyspace } from "../../keyspace.ts";
-import { recordOrder } from "../../mutations/state/search-indexes.ts";
 import type { KeyObservers } from "../../observe/key-observers.ts";
 import type { SearchDefinition } from "../../values/search-definition.ts";
-import { DIRTY_KEYS_MAX, LiveIndex, SLICE_STEPS } from "./live-index.ts";
+import type { InSlices } from "../slices.ts";
+import { type OrderSlice, recordOrderOf } from "./document-order.ts";
+import { LiveIndex, type NotedChanges, SLICE_STEPS } from "./live-index.ts";
 import { PrefixTable } from "./prefix-table.ts";
 
 /** An index that was found by its name or an alias. */
@@ -35,7 +37,7 @@ export class SearchUpkeep {
   #firstBytes = this.#prefixes.firstBytes;
   /** True if a definition was added or removed since. */
   #isStale = false;
-  #isBehind = false;
+  readonly #noted: NotedChanges = { isAny: false };
   /** False if no index is scanning: every request asks. */
   #maybeScans = false;
 
@@ -58,6 +60,16 @@ export class SearchUpkeep {
     return live === undefined || !current.includes(live) ? undefined : { name: found.name, live };
   }
 
+  /** The indexes as they are; one that a start has not begun is left out. */
+  get found(): readonly FoundIndex[] {
+    const found: FoundIndex[] = [];
+    for (const [name, value] of this.#keyspace.search.definitions) {
+      const live = this.#lives.get(value);
+      if (live !== undefined) found.push({ name, live });
+    }
+    return found;
+  }
+
   /**
    * Begins the index of a definition that SEARCH.CREATE has just put. With `scans` it reads all keys: the first ones at
    * once, so that the index of a small database is complete.
@@ -77,15 +89,18 @@ export class SearchUpkeep {
     live.runSlice();
   }
 
-  /** True if more changed keys wait than may: `catchUp` is due. */
-  get isBehind(): boolean {
-    return this.#isBehind;
+  /** True if keys have changed: `catchUp` is due. */
+  get hasNoted(): boolean {
+    return this.#noted.isAny;
   }
 
-  /** Indexes changed keys until no more wait than may. */
+  /**
+   * Indexes changed keys until no more work waits than may. Called after each command, and after each unit of work,
+   * because one that is undone notes keys again. While a search is under way its index must not change.
+   */
   catchUp(): void {
-    this.#isBehind = false;
-    for (const live of this.current) live.catchUp(DIRTY_KEYS_MAX);
+    this.#noted.isAny = false;
+    for (const live of this.current) if (!live.dirty.isWeighed) live.catchUp();
   }
 
   /** True while slices have something to do. */
@@ -102,12 +117,10 @@ export class SearchUpkeep {
   }
 
   /** Records the order of the documents of each complete index, if it is another one than that of the records. */
-  recordOrders(): void {
-    for (const [name, value] of this.#keyspace.search.definitions) {
+  *recordOrders(slice: OrderSlice): InSlices<void> {
+    for (const [name, value] of [...this.#keyspace.search.definitions]) {
       const live = this.#lives.get(value);
-      if (live === undefined || live.isScanning || !live.hasNewOrder) continue;
-      recordOrder(this.#keyspace, name, value);
-      live.hasNewOrder = false;
+      if (live?.hasNewOrder === true) yield* recordOrderOf({ name, live, keyspace: this.#keyspace }, slice);
     }
   }
 
@@ -151,7 +164,7 @@ export class SearchUpkeep {
   }
 
   #open(value: SearchDefinition): LiveIndex {
-    const live = new LiveIndex(this.#keyspace, value);
+    const live = new LiveIndex(this.#keyspace, value, this.#noted);
     this.#keyspace.meter.change(value);
     value.index = live;
     this.#lives.set(value, live);
@@ -164,13 +177,12 @@ export class SearchUpkeep {
     if (this.#isStale) this.current;
     // Most keys of no index leave here.
     if (key.length > 0 && this.#firstBytes[key.charCodeAt(0)] === 0) return;
-    this.#prefixes.visit(key, this.#noteIn);
+    this.#prefixes.visit(key, noteIn);
   };
+}
 
-  readonly #noteIn = (live: LiveIndex, key: Bytes): void => {
-    live.note(key);
-    if (live.dirty.size > DIRTY_KEYS_MAX) this.#isBehind = true;
-  };
+function noteIn(live: LiveIndex, key: Bytes): void {
+  live.note(key);
 }
 
 function removeFrom(live: LiveIndex, key: Bytes): void {
