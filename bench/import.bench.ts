@@ -11,9 +11,9 @@
  * client compares nothing; larder reads each key again and compares it. Neither is
  * pinned: both have all cores, with redis-server beside them.
  *
- * Read: keys a second by the wall clock, with the start and the end of the program;
- * processor time for each key, of the copying process (larder's has its server in it)
- * and of all processes; medians.
+ * Read: keys a second by the wall clock, with the start and the end of the program, and
+ * without them, which are the time for an empty database; processor time for each key,
+ * of the copying process (larder's has its server in it) and of all processes; medians.
  *
  * Run: npm run build && npm run bench -- import [--quick]     (--quick: few keys, one round; writes no results)
  */
@@ -39,6 +39,8 @@ const { values: options } = parseArgs({ options: { quick: { type: "boolean" } } 
 const isQuick = options.quick === true;
 const ROUNDS = isQuick ? 1 : 5;
 const FILL_BATCH = 1_000;
+/** The other database of the source. */
+const EMPTY = 1;
 const EXPIRES_MS = 3_600_000;
 /** Of /proc/self/stat. */
 const TICK_MS = 10;
@@ -118,31 +120,39 @@ const parent = mkdtempSync(join(tmpdir(), "larder-import-"));
 process.once("exit", () => rmSync(parent, { recursive: true, force: true }));
 const program = publishedProgram(parent);
 
-async function measureLarder(source: { port: number; process: PinnedProcess }): Promise<Run> {
+async function measureLarder(source: { port: number; process: PinnedProcess }, database = 0): Promise<Run> {
   const directory = mkdtempSync(join(parent, "data-"));
   try {
-    const address = `redis://127.0.0.1:${source.port}`;
+    const address = `redis://127.0.0.1:${source.port}/${database}`;
     return await measure([program, "import", address, "--data-dir", directory], [source.process]);
   } finally {
     rmSync(directory, { recursive: true, force: true });
   }
 }
 
-async function measureByHand(source: { port: number; process: PinnedProcess }): Promise<Run> {
+async function measureByHand(source: { port: number; process: PinnedProcess }, database = 0): Promise<Run> {
   const target = await startRedis(parent, "everysec", "any");
   try {
-    return await measure([byHand, `${source.port}`, `${target.port}`], [source.process, target.process]);
+    return await measure([byHand, `${source.port}`, `${target.port}`, `${database}`], [source.process, target.process]);
   } finally {
     await target.stop();
   }
 }
 
-function row(name: string, keys: number, runs: readonly Run[]): readonly string[] {
+interface Runs {
+  readonly runs: Run[];
+  readonly empty: Run[];
+}
+
+/** `empty`: runs without keys. */
+function row(name: string, keys: number, { runs, empty }: Runs): readonly string[] {
   const middle = (of: (run: Run) => number): number => median(runs.map(of));
+  const emptySeconds = median(empty.map(({ seconds }) => seconds));
   const perKey = (ms: number): string => figure((ms * 1_000) / keys);
   return [
     name,
     figure(keys / middle((run) => run.seconds)),
+    figure(keys / (middle((run) => run.seconds) - emptySeconds)),
     perKey(middle((run) => run.ownMs)),
     perKey(middle((run) => run.allMs)),
   ];
@@ -155,10 +165,15 @@ async function main(): Promise<void> {
   for (const each of datasets) {
     const data = isQuick ? { ...each, keys: 20_000 } : each;
     await fill(source.port, data);
-    const [larder, hand]: [Run[], Run[]] = [[], []];
+    const [larder, hand]: [Runs, Runs] = [
+      { runs: [], empty: [] },
+      { runs: [], empty: [] },
+    ];
     for (let round = 1; round <= ROUNDS; round += 1) {
-      larder.push(await measureLarder(source));
-      hand.push(await measureByHand(source));
+      larder.runs.push(await measureLarder(source));
+      hand.runs.push(await measureByHand(source));
+      larder.empty.push(await measureLarder(source, EMPTY));
+      hand.empty.push(await measureByHand(source, EMPTY));
       console.error(`${data.name}, round ${round} of ${ROUNDS}`);
     }
     rows.push(row(`${data.name}: larder`, data.keys, larder), row(`${data.name}: by hand`, data.keys, hand));
@@ -170,7 +185,7 @@ async function main(): Promise<void> {
     ...machineFacts(new Date()).map((fact) => `- ${fact}`),
     `- ${datasets.map(({ name, keys }) => `${figure(keys)} ${name}`).join(", ")}; a tenth of the keys expires; medians of ${ROUNDS} rounds`,
     "",
-    table(["", "keys/s", "µs of the copying process", "µs of all processes"], rows),
+    table(["", "keys/s", "keys/s, without start and end", "µs of the copying process", "µs of all processes"], rows),
     "",
   ].join("\n");
   console.log(report);

@@ -3,14 +3,14 @@
  * of SCAN, DUMP and PEXPIRETIME of its keys in one pipeline, RESTORE in another. It
  * compares nothing.
  *
- *     node bench/peers/copy-by-hand.ts <port of the source> <port of the target>
+ *     node bench/peers/copy-by-hand.ts <port of the source> <port of the target> <database of the source>
  */
 import { Redis } from "ioredis";
 
 const PAGE_KEYS = 500;
 
-const [from = "", to = ""] = process.argv.slice(2);
-const source = new Redis(Number(from), "127.0.0.1");
+const [from = "", to = "", database = "0"] = process.argv.slice(2);
+const source = new Redis(Number(from), "127.0.0.1", { db: Number(database) });
 const target = new Redis(Number(to), "127.0.0.1");
 
 async function copy(keys: readonly string[]): Promise<void> {
