@@ -179,6 +179,9 @@ test("ranges and positions are read with 64 bits, of which an int takes 32, as i
     ["(string.gsub('hello', 'l', 'L', 2^32+1))", "heLlo"],
     ["math.random(2^40)", failed("bad argument #1 to 'random' (interval is empty)")],
     ["struct.unpack('i', 'xxxx', -1)", failed("bad argument #2 to 'unpack' (data string too short)")],
+    ["struct.pack('h')", failed("bad argument #2 to 'pack' (number expected, got nil)")],
+    ["struct.pack('hs', 1)", failed("bad argument #3 to 'pack' (string expected, got nil)")],
+    ["struct.pack()", failed("bad argument #1 to 'pack' (string expected, got no value)")],
   ]);
 });
 

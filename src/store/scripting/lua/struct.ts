@@ -27,6 +27,8 @@ export function structLibrary(host: LuaHost): LuaLibrary {
 
   function pack(lua: LuaPointer): number {
     const format = new Format(host, lua);
+    // The original has a mark after its arguments, and so reads the first one that is missing as nil.
+    api.lua_pushnil(lua);
     let position = 2;
     let length = 0;
     const pieces: Buffer[] = [];
