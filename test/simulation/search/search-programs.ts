@@ -217,8 +217,7 @@ export class SearchProgram {
     const looks = [...this.#known.values()].map((known) => ({ known, asked: this.#ask(known) }));
     for (const { known, asked } of looks) {
       const { name, definition } = known.drawn;
-      const { seen } = known;
-      const documents = this.#documents(definition, seen && new Set([...seen, ...this.#changed]));
+      const documents = this.#documents(definition, asked.seen);
       assert.deepEqual(asked.order.toSorted(), [...documents.keys()].sort(), `the documents of ${name}`);
       this.#checkOrder(known, asked.order, documents);
       this.#checkAnswers(known, asked, documents);
@@ -239,9 +238,11 @@ export class SearchProgram {
   }
 
   /** Sends searches of an index. */
-  #ask({ drawn: { name, definition } }: Known): Asked {
+  #ask({ drawn: { name, definition }, seen }: Known): Asked {
     const draw = this.#draw;
     const all = this.#call("SEARCH.QUERY", name, "{}", "NOCONTENT", "LIMIT", `${LIMIT_MAX}`);
+    // Reading the keys later may remove an expired field, which is a change.
+    const seenNow = seen && new Set([...seen, ...this.#changed]);
     const order = (all as Reply[][]).map(([key]) => key as Bytes);
     const queries = Array.from({ length: FILTERS_PER_LOOK }, (): AskedQuery => {
       const filter = draw.filterBytes(definition);
@@ -262,7 +263,7 @@ export class SearchProgram {
     const [drawnRequest] = fc.sample(requests, { seed: draw.below(2 ** 31), numRuns: 1 });
     const request = inDays(drawnRequest as Nested) as Nested;
     const reply = this.#run([["SEARCH.AGGREGATE", name, filter, inSchema(request)]])[0] as Reply;
-    return { order, queries, aggregation: { filter, request, reply } };
+    return { order, seen: seenNow, queries, aggregation: { filter, request, reply } };
   }
 
   #checkAnswers(
@@ -396,6 +397,8 @@ interface AskedQuery {
 interface Asked {
   /** The keys of all documents. */
   readonly order: readonly Bytes[];
+  /** As `Known.seen`, at that time. */
+  readonly seen: ReadonlySet<Bytes> | undefined;
   readonly queries: readonly AskedQuery[];
   readonly aggregation: { readonly filter: Bytes; readonly request: Nested; readonly reply: Reply };
 }
