@@ -8,11 +8,12 @@ import { follow, type MainPath, press, type Visit } from "./main-path.ts";
 
 export const otherPages: MainPath = {
   area: "Other pages",
-  fact: "makes a group, pins a limit, rotates masked keys, wakes a run, publishes to a channel, logs slow commands, makes a user, and reads why there is no backup",
+  fact: "makes a group, pins a limit, rotates masked keys, wakes a run, reads why there is no backup, publishes to a channel, logs slow commands and makes a user",
   async walk(visit) {
     await ofMessaging(visit);
-    await ofTheStore(visit);
     await ofOperations(visit);
+    // It ends with an open dialog.
+    await ofTheStore(visit);
   },
   asked: ["audit 200"],
 };
