@@ -1,19 +1,34 @@
-/** The session of the console in a real browser, in `larder serve`. */
+/** The session of the console in a real browser, in `larder serve`, and what a visitor does with the server. */
 import assert from "node:assert/strict";
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { after, before, describe, test } from "node:test";
 import type { Browser } from "playwright-core";
+import { seededRandom } from "../../src/kernel/random.ts";
 import { type Larder, start } from "../../src/mod.ts";
+import { drawnPart } from "../harness/drawn-part.ts";
+import { seedFrom } from "../harness/seed.ts";
 import { goTo, missingBrowser, openBrowser, openPage, settled } from "./browser.ts";
+import { makeAndDelete, makeBackup, readSettings, tenantKinds } from "./paths/operations.ts";
+
+const random = seededRandom(seedFrom("LARDER_CONSOLE_SEED"));
 
 describe("sessions of the console", { skip: missingBrowser() }, () => {
   let browser: Browser;
   let larder: Larder;
+  let dataDir: string;
   before(async () => {
-    [browser, larder] = await Promise.all([openBrowser(), start({ command: "serve", console: "on", fsync: "no" })]);
+    dataDir = mkdtempSync(join(tmpdir(), "larder-console-"));
+    [browser, larder] = await Promise.all([
+      openBrowser(),
+      start({ command: "serve", console: "on", fsync: "no", dataDir }),
+    ]);
   });
   after(async () => {
     await browser.close();
     await larder.stop();
+    rmSync(dataDir, { recursive: true });
   });
 
   test("a page asks for the admin token, keeps it nowhere, and forgets the session at the log-out", async () => {
@@ -54,29 +69,16 @@ describe("sessions of the console", { skip: missingBrowser() }, () => {
     assert.deepEqual(problems, []);
   });
 
-  test("tokens of a new database are shown once, and its removal asks first", async () => {
+  test("a visitor makes and deletes tenants whose tokens are shown once, makes a backup, and finds both in the audit log", async () => {
     await using opened = await openPage(browser);
     const { page, problems } = opened;
-    await goTo(page, `${larder.admin.url}/console/operations/databases`);
+    await goTo(page, `${larder.admin.url}/console/`);
     await page.getByLabel("Admin token").fill(larder.admin.token);
     await page.getByRole("button", { name: "Log in" }).click();
-    await page.getByRole("button", { name: "Create database" }).click();
-    await page.getByLabel("Name").fill("second");
-    await page.getByRole("button", { name: "Create", exact: true }).click();
-    const shown = page.getByRole("region", { name: "Token", exact: true });
-    const token = await shown.innerText();
-    const ping = await fetch(larder.store.url, {
-      method: "POST",
-      body: '["PING"]',
-      headers: { authorization: `Bearer ${token}` },
-    });
-    assert.deepEqual(await ping.json(), { result: "PONG" });
-    await page.keyboard.press("Escape");
-    await shown.waitFor({ state: "detached" });
-    const row = page.getByRole("row").filter({ hasText: "second" });
-    await row.getByRole("button", { name: "Delete" }).click();
-    await page.getByRole("dialog").getByRole("button", { name: "Delete" }).click();
-    await row.waitFor({ state: "detached" });
+    for (const kind of drawnPart(tenantKinds, { oneIn: tenantKinds.length, random }))
+      await makeAndDelete({ page, larder }, kind);
+    await makeBackup({ page, larder });
+    await readSettings({ page, larder });
     assert.deepEqual(problems, []);
   });
 });

@@ -8,15 +8,17 @@ import { seedFrom } from "../harness/seed.ts";
 import { Application } from "../sdk/workflow/application.ts";
 import { goTo, missingBrowser, openBrowser, openPage } from "./browser.ts";
 import { askedSizes } from "./paths/asked-sizes.ts";
+import { failures } from "./paths/failures.ts";
 import { messaging } from "./paths/messaging.ts";
 import { otherPages } from "./paths/other-pages.ts";
 import { storePath, types } from "./paths/store.ts";
+import { storeValues } from "./paths/store-values.ts";
 import { vector } from "./paths/vector.ts";
 import { workflows } from "./paths/workflows.ts";
 
 const random = seededRandom(seedFrom("LARDER_CONSOLE_SEED"));
 const store = storePath(drawnPart(types, { oneIn: types.length, random }));
-const areas = [messaging, workflows, store, vector, otherPages];
+const areas = [messaging, failures, workflows, store, storeValues, vector, otherPages];
 
 describe("main paths of the console", { skip: missingBrowser() }, () => {
   const app = new Application();

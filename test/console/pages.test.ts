@@ -1,7 +1,7 @@
 /** Every page of the console in a real browser: it opens, runs no text of users, and can be used by everyone. */
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
-import type { Browser, Page, Route } from "playwright-core";
+import type { Browser, Page, Request, Route } from "playwright-core";
 import { seededRandom } from "../../src/kernel/random.ts";
 import type { Larder } from "../../src/mod.ts";
 import { drawnPart } from "../harness/drawn-part.ts";
@@ -10,6 +10,9 @@ import { accessibilityProblems, goTo, missingBrowser, openBrowser, openPage, ove
 import { connectClient, MARKUP_WORD, startWithData } from "./seed-data.ts";
 
 const random = seededRandom(seedFrom("LARDER_CONSOLE_SEED"));
+const FIRST_LOAD_BYTES_MAX = 300_000;
+/** The lines of Home begin some seconds after it. */
+const CHART_MS_MAX = 60_000;
 const NARROW = { width: 400, height: 800 };
 
 describe("pages of the console", { skip: missingBrowser() }, () => {
@@ -113,6 +116,22 @@ describe("pages of the console", { skip: missingBrowser() }, () => {
     // A second request would have replaced it.
     await overview.continue();
     await page.getByRole("heading", { level: 1, name: "Home" }).waitFor();
+    assert.deepEqual(problems, []);
+  });
+
+  test("Home with its charts loads at most 300 KB of compressed files", async () => {
+    await using opened = await openPage(browser);
+    const { page, problems } = opened;
+    const loaded: Request[] = [];
+    page.on("request", (request) => {
+      if (!request.url().includes("/console/api/")) loaded.push(request);
+    });
+    await goTo(page, `${larder.admin.url}/console/`);
+    await page.locator(".chart canvas").first().waitFor({ timeout: CHART_MS_MAX });
+    const sizes = await Promise.all(loaded.map((request) => request.sizes()));
+    const bytes = sizes.reduce((sum, { responseBodySize }) => sum + responseBodySize, 0);
+    assert.ok(loaded.some((request) => request.url().includes("/chart-view-")));
+    assert.ok(bytes > 10_000 && bytes <= FIRST_LOAD_BYTES_MAX, `${bytes} bytes`);
     assert.deepEqual(problems, []);
   });
 

@@ -1,8 +1,14 @@
 /** How many rows a request of the console asks for. */
 import type { Request } from "playwright-core";
 
-/** Where a command has its number of rows. */
-const WINDOWS: readonly string[] = ["LRANGE", "ZRANGE"];
+const lastMinusFirst = (words: readonly string[]): number => Number(words[3]) - Number(words[2]) + 1;
+
+/** The number of rows of commands that have neither COUNT nor LIMIT before it. */
+const windows: Readonly<Record<string, (words: readonly string[]) => number>> = {
+  LRANGE: lastMinusFirst,
+  ZRANGE: lastMinusFirst,
+  XPENDING: (words) => Number(words[5]),
+};
 
 /** One text for each list that is asked for, such as `logs 100` or `SCAN 100`. */
 export function askedSizes(request: Request): readonly string[] {
@@ -24,7 +30,8 @@ function sizeOf(words: readonly string[]): readonly string[] {
   const [name = ""] = words;
   const at = words.findIndex((word) => word === "COUNT" || word === "LIMIT");
   if (at > 0) return [`${name} ${words[at + 1]}`];
-  return WINDOWS.includes(name) ? [`${name} ${Number(words[3]) - Number(words[2]) + 1}`] : [];
+  const rows = windows[name]?.(words);
+  return rows === undefined ? [] : [`${name} ${rows}`];
 }
 
 /** Commands in RESP, whose words have no line ends. */

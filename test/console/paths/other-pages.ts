@@ -1,16 +1,21 @@
-/** The pages that the other paths pass by: URL groups, limits, keys and events; Pub/Sub, the slow log and users of the store. */
+/**
+ * The pages that the other paths pass by: URL groups, limits, keys and events; Pub/Sub, the slow log and users of the store; the
+ * audit log and backups of a server without a data directory.
+ */
 import assert from "node:assert/strict";
 import type { Page } from "playwright-core";
 import { follow, type MainPath, press, type Visit } from "./main-path.ts";
 
 export const otherPages: MainPath = {
   area: "Other pages",
-  fact: "makes a group, pins a limit, rotates masked keys, wakes a run, publishes to a channel, logs slow commands and makes a user",
+  fact: "makes a group, pins a limit, rotates masked keys, wakes a run, reads why there is no backup, publishes to a channel, logs slow commands and makes a user",
   async walk(visit) {
     await ofMessaging(visit);
+    await ofOperations(visit);
+    // It ends with an open dialog.
     await ofTheStore(visit);
   },
-  asked: [],
+  asked: ["audit 200"],
 };
 
 async function ofMessaging({ page, app }: Visit): Promise<void> {
@@ -84,6 +89,14 @@ async function ofTheStore({ page }: Visit): Promise<void> {
   const dialog = page.getByRole("dialog", { name: "User reader" });
   await dialog.getByRole("button", { name: "New token" }).click();
   await dialog.getByRole("region", { name: "Token" }).waitFor();
+}
+
+async function ofOperations({ page }: Visit): Promise<void> {
+  await follow(page, "Operations", "Audit log");
+  await page.getByText("This server has no data directory for an audit log").waitFor();
+  await follow(page, "Operations", "Backups");
+  await press(page, "Make a backup");
+  await page.getByText("This server has no data directory to back up").waitFor();
 }
 
 /** Fills the form of the dialog and sends it. */

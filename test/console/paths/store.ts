@@ -121,7 +121,7 @@ async function search(visit: Visit): Promise<void> {
 }
 
 /** A command of a program. */
-async function run({ app }: Visit, ...words: readonly string[]): Promise<void> {
+export async function run({ app }: Visit, ...words: readonly string[]): Promise<void> {
   const { url, token } = app.larder.store;
   const headers = { authorization: `Bearer ${token}` };
   const response = await fetch(url, { method: "POST", headers, body: JSON.stringify(words) });

@@ -59,6 +59,8 @@ const fields: readonly FilterField[] = [
   },
   { name: "workflowRunId", label: "Workflow run", placeholder: "wfr_…", isRare: true },
   { name: "workflowUrl", label: "Workflow URL", placeholder: "https://…", isRare: true },
+  // The filter is of the exact millisecond, which a field for times has not.
+  { name: "workflowCreatedAt", label: "Run started", kind: "number", placeholder: "Unix ms", isRare: true },
   {
     name: "failureFunctionState",
     label: "Failure function",
