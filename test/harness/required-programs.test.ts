@@ -16,6 +16,6 @@ test("a missing program skips its tests, and fails them where it is required", (
 test("a misspelt name in LARDER_REQUIRE is an error, so that it requires nothing silently", () => {
   assert.throws(() => missingProgram("redis-cli", { PATH: "", LARDER_REQUIRE: "redis-sever" }), {
     message:
-      "LARDER_REQUIRE names redis-sever, which no test uses; known: redis-server, redis-cli, nginx, postgres, patroni, etcd, haproxy, caddy, docker-compose, systemd-analyze, radosgw, swift-proxy-server, chromium, curl, bash, zsh, fish, snowball-data",
+      "LARDER_REQUIRE names redis-sever, which no test uses; known: redis-server, redis-cli, nginx, postgres, patroni, etcd, haproxy, caddy, docker-compose, systemd-analyze, radosgw, swift-proxy-server, moto, chromium, curl, bash, zsh, fish, snowball-data",
   });
 });

@@ -21,6 +21,7 @@ const requirable = [
   "systemd-analyze",
   "radosgw",
   "swift-proxy-server",
+  "moto",
   "chromium",
   "curl",
   "bash",
@@ -33,10 +34,13 @@ const requirable = [
 export const DEBIAN_POSTGRES = "/usr/lib/postgresql";
 /** Where Debian's package snowball-data has words with their stems. */
 export const SNOWBALL_DATA = "/usr/share/snowball/data";
+/** Where Debian has the server of moto. Another one on the PATH may be one of another Python. */
+export const MOTO_SERVER = "/usr/bin/moto_server";
 
 const places: ReadonlyMap<string, string> = new Map([
   ["postgres", DEBIAN_POSTGRES],
   ["snowball-data", SNOWBALL_DATA],
+  ["moto", MOTO_SERVER],
 ]);
 
 export type RequirableProgram = (typeof requirable)[number];

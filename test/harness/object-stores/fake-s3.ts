@@ -19,7 +19,8 @@ export interface FakeS3Options {
   readonly isMd5Required?: boolean;
   /** It takes any body that has the signed checksum in its header only. */
   readonly ignoresSignedBodies?: boolean;
-  readonly uploadCondition?: "kept" | "ignored" | "refused";
+  /** What a condition of an upload in parts does. `for-whole`: it is kept only where the name has an object that was sent whole. */
+  readonly uploadCondition?: "kept" | "for-whole" | "ignored" | "refused";
   readonly keysPerPage?: number;
   /** The smallest part that is not the last; 5 MiB if absent. */
   readonly partBytesMin?: number;
@@ -167,7 +168,11 @@ export class FakeS3 {
     if (upload === undefined || upload.key !== key) return problem(404, "NoSuchUpload");
     const isConditional = headers["if-none-match"] === "*";
     if (isConditional && uploadCondition === "refused") return problem(501, "NotImplemented");
-    if (isConditional && uploadCondition === "kept" && this.objects.has(key)) return problem(412, "PreconditionFailed");
+    const former = this.objects.get(key);
+    // Only the checksums of uploads have a hyphen.
+    const isKept =
+      uploadCondition === "kept" || (uploadCondition === "for-whole" && former?.etag.includes("-") !== true);
+    if (isConditional && isKept && former !== undefined) return problem(412, "PreconditionFailed");
     const parts = [...body.toString().matchAll(/<PartNumber>(\d+)<\/PartNumber><ETag>&#34;([0-9a-f]+)&#34;<\/ETag>/g)];
     const pieces: Buffer[] = [];
     for (const [index, [, number, etag]] of parts.entries()) {

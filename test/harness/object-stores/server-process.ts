@@ -3,6 +3,7 @@ import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { createWriteStream } from "node:fs";
 import { connect } from "node:net";
+import { basename } from "node:path";
 
 export interface StoreServer {
   /** The query of addresses, with the endpoint. */
@@ -31,7 +32,7 @@ export class ServerProcesses {
   /** Starts a server, whose output is in a file of the directory. */
   start(program: string, args: readonly string[]): void {
     const child = spawn(program, args, { env: this.#environment, stdio: ["ignore", "pipe", "pipe"] });
-    const output = createWriteStream(`${this.#directory}/${program}-${this.#children.length}.out`);
+    const output = createWriteStream(`${this.#directory}/${basename(program)}-${this.#children.length}.out`);
     child.stdout.pipe(output);
     child.stderr.pipe(output);
     // A test that crashes must not leave a server running.

@@ -70,7 +70,9 @@ test("the first new object tries whether conditions are kept, and an upload in p
   opened.server.requests.length = 0;
   await opened.store.putNew("large", LARGE);
   assert.deepEqual(methodsOf(opened), [
-    "PUT /bucket/copy/check",
+    "POST /bucket/copy/check?uploads=",
+    "PUT /bucket/copy/check?partNumber=1&uploadId=ID",
+    "POST /bucket/copy/check?uploadId=ID",
     "POST /bucket/copy/check?uploads=",
     "PUT /bucket/copy/check?partNumber=1&uploadId=ID",
     "POST /bucket/copy/check?uploadId=ID",
@@ -103,15 +105,17 @@ test("a store that ignores or refuses conditions is refused, unless the address 
 });
 
 test("an upload that ignores conditions is not used: large objects are sent whole", async () => {
-  const opened = await s3On({ sizes, server: { uploadCondition: "ignored" } });
-  assert.equal(await opened.store.putNew("large", LARGE), "stored");
-  assert.equal(await opened.store.putNew("large", LARGE), "exists");
-  assert.deepEqual(
-    methodsOf(opened).filter((each) => each.includes("large")),
-    ["PUT /bucket/large", "PUT /bucket/large", "HEAD /bucket/large"],
-  );
-  const huge = { bytes: 5 * 1024 ** 3 + 1, read: () => Promise.reject(new Error("not read")) };
-  await assert.rejects(opened.store.putNew("huge", huge), { kind: "refused", message: /needs an upload in parts/ });
+  for (const uploadCondition of ["ignored", "for-whole"] as const) {
+    const opened = await s3On({ sizes, server: { uploadCondition } });
+    assert.equal(await opened.store.putNew("large", LARGE), "stored");
+    assert.equal(await opened.store.putNew("large", LARGE), "exists");
+    assert.deepEqual(
+      methodsOf(opened).filter((each) => each.includes("large")),
+      ["PUT /bucket/large", "PUT /bucket/large", "HEAD /bucket/large"],
+    );
+    const huge = { bytes: 5 * 1024 ** 3 + 1, read: () => Promise.reject(new Error("not read")) };
+    await assert.rejects(opened.store.putNew("huge", huge), { kind: "refused", message: /needs an upload in parts/ });
+  }
 });
 
 test("a request that the network doubles stores the object, and another object of that name does not count", async () => {

@@ -25,7 +25,7 @@ import {
 import { giveMemory, takeMemory } from "../read-window.ts";
 import { damaged, errorCode, failureOf, failureOfCode, readDeleteErrors, readList, saysOtherBody } from "./answers.ts";
 import type { Received } from "./http.ts";
-import { type Upload, type UploadServices, uploadInParts } from "./multipart.ts";
+import { type Upload, type UploadOutcome, type UploadServices, uploadInParts } from "./multipart.ts";
 import { EMPTY_HASH, type Payload, payloadOf, S3Client, type S3ClientOptions, type S3Request } from "./s3-client.ts";
 import { escapeXml } from "./xml.ts";
 
@@ -84,11 +84,21 @@ export class S3Store implements ObjectStore {
    */
   async checkConditionalWrites(): Promise<void> {
     if (!this.#address.isConditional || this.#isChecked) return;
-    await this.#onTakenName(async (name) => {
+    const name = `${CHECK}${this.#drawMark()}`;
+    const mark = this.#drawMark();
+    try {
+      const first = await this.#sendCheck(name, mark);
+      if (first.status === 501 || errorCode(first) === "NotImplemented")
+        throw this.#unconditional(name, "has no conditional writes");
+      // 412: a network that sent the request twice, or something between.
+      if (first.status === 412) await this.#ownerOf(name, mark);
+      else if (!isGood(first)) throw failureOf(first, this.#whatOf(name), this.#nowMs());
       const second = await this.#sendCheck(name, this.#drawMark());
       if (isGood(second)) throw this.#unconditional(name, "ignores conditions of writes");
       if (second.status !== 412) throw failureOf(second, this.#whatOf(name), this.#nowMs());
-    });
+    } finally {
+      await this.#removeCheck(name);
+    }
     this.#isChecked = true;
   }
 
@@ -280,39 +290,28 @@ export class S3Store implements ObjectStore {
     return (await this.get(name, { start: 0, end: 1 })) !== undefined;
   }
 
-  /** Whether an upload in parts keeps (1): tried with a small one onto a name that is taken. */
+  /**
+   * Whether an upload in parts keeps (1): tried with two small ones of one name. A whole object as the first one would
+   * not do: moto refuses uploads onto that, and overwrites an object that was uploaded in parts.
+   */
   async #mayUploadInParts(): Promise<boolean> {
     if (!this.#address.isConditional) return true;
     if (this.#uploadsAreConditional !== undefined) return this.#uploadsAreConditional;
-    await this.#onTakenName(async (name) => {
-      const content = contentOf(Buffer.from("larder"));
-      try {
-        const outcome = await uploadInParts(this.#uploadOf(name, this.#drawMark()), content, this.#services);
-        this.#uploadsAreConditional = outcome === "exists";
-      } catch (fault) {
-        // 501 and the like: the store does not know the condition, or no uploads in parts.
-        if (!(fault instanceof ObjectStoreFailure) || fault.kind !== "refused") throw fault;
-        this.#uploadsAreConditional = false;
-      }
-    });
-    return this.#uploadsAreConditional === true;
-  }
-
-  /** Uses the name of a small object that exists meanwhile. */
-  async #onTakenName(use: (name: string) => Promise<void>): Promise<void> {
     const name = `${CHECK}${this.#drawMark()}`;
-    const mark = this.#drawMark();
+    const content = contentOf(Buffer.from("larder"));
+    const upload = (): Promise<UploadOutcome> =>
+      uploadInParts(this.#uploadOf(name, this.#drawMark()), content, this.#services);
     try {
-      const first = await this.#sendCheck(name, mark);
-      if (first.status === 501 || errorCode(first) === "NotImplemented")
-        throw this.#unconditional(name, "has no conditional writes");
-      // 412: a network that sent the request twice, or something between.
-      if (first.status === 412) await this.#ownerOf(name, mark);
-      else if (!isGood(first)) throw failureOf(first, this.#whatOf(name), this.#nowMs());
-      await use(name);
+      await upload();
+      this.#uploadsAreConditional = (await upload()) === "exists";
+    } catch (fault) {
+      // 501 and the like: the store does not know the condition, or no uploads in parts.
+      if (!(fault instanceof ObjectStoreFailure) || fault.kind !== "refused") throw fault;
+      this.#uploadsAreConditional = false;
     } finally {
       await this.#removeCheck(name);
     }
+    return this.#uploadsAreConditional;
   }
 
   #sendCheck(name: string, mark: string): Promise<Received> {

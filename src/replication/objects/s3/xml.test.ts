@@ -2,11 +2,11 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { childText, escapeXml, InvalidXml, parseXml } from "./xml.ts";
 
-test("reads elements, text, entities, comments, attributes and name spaces", () => {
+test("reads elements, text, entities, CDATA, comments, attributes and name spaces", () => {
   const text =
     '\ufeff<?xml version="1.0" encoding="UTF-8"?>\n' +
     `<r:Root xmlns:r="urn:x" a='1 > 0'><!-- <a> --><A>x &amp;&lt;&gt;&quot;&apos;&#65;&#x42;</A>\n<B/><B />` +
-    "<C><D>1</D><D>2</D></C></r:Root >\n<!-- end -->\n";
+    "<C><D>1</D><D>2</D></C><E>1<![CDATA[<b>&amp;]]]]>2<![CDATA[]]></E></r:Root >\n<!-- end -->\n";
   const root = parseXml(text);
   assert.equal(root.name, "Root");
   assert.deepEqual(
@@ -16,6 +16,7 @@ test("reads elements, text, entities, comments, attributes and name spaces", () 
       ["B", "", 0],
       ["B", "", 0],
       ["C", "", 2],
+      ["E", "1<b>&amp;]]2", 0],
     ],
   );
   assert.equal(childText(root, "A"), "x &<>\"'AB");
@@ -41,7 +42,10 @@ const hostile: readonly string[] = [
   "<a/>text",
   "<a><b></a></b>",
   '<!DOCTYPE a [<!ENTITY x "y">]><a>&x;</a>',
-  "<a><![CDATA[x]]></a>",
+  "<a><![CDATA[x]]</a>",
+  "<a><![CDATA[x",
+  "<![CDATA[x]]>",
+  "<a/><![CDATA[x]]>",
   "<a><?php x ?></a>",
   "<a>&unknown;</a>",
   "<a>&constructor;</a>",

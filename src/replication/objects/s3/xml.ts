@@ -1,8 +1,8 @@
 /**
  * Reads the XML of a store's answers: elements and their text, which is all that S3 uses.
  *
- * An answer may come from anybody who holds the endpoint, so reading is strict and bounded: document types, CDATA and
- * entities of their own are refused, and so are too many elements or levels. The parser is our own because those on npm
+ * An answer may come from anybody who holds the endpoint, so reading is strict and bounded: document types and entities
+ * of their own are refused, and so are too many elements or levels. The parser is our own because those on npm
  * accept more than this and are larger: fast-xml-parser has 2 MB in eight packages.
  */
 
@@ -19,6 +19,8 @@ export class InvalidXml extends Error {
   override name = "InvalidXml";
 }
 
+/** Begins a text without entities: moto writes the messages of errors so. */
+const CDATA = "<![CDATA[";
 const DEPTH_MAX = 16;
 /** A list of a thousand objects has up to ten elements for each. */
 const ELEMENTS_MAX = 50_000;
@@ -57,6 +59,13 @@ export function parseXml(text: string): XmlElement {
     if (text.startsWith("<!--", next)) {
       const end = text.indexOf("-->", next + 4);
       if (end === -1) throw new InvalidXml("a comment without an end");
+      at = end + 3;
+      continue;
+    }
+    if (inside !== undefined && text.startsWith(CDATA, next)) {
+      const end = text.indexOf("]]>", next);
+      if (end === -1) throw new InvalidXml("a text without an end");
+      inside.text += text.slice(next + CDATA.length, end);
       at = end + 3;
       continue;
     }
