@@ -1,11 +1,11 @@
 /** The terms and postings of one TEXT field. */
 import type { Bytes } from "../../../kernel/bytes.ts";
+import { Dictionary } from "../../structures/dictionary.ts";
 import type { FieldValue } from "../definition.ts";
 import type { InSlices } from "../slices.ts";
 import type { Analyzer, TermNumbers } from "../text/analyzer.ts";
 import { KnownWords } from "../text/known-words.ts";
 import { ByteStringList, ownBytes } from "./byte-string-list.ts";
-import { ByteStringNumbers } from "./byte-string-numbers.ts";
 import { grown, type LiveDocuments } from "./documents/live-documents.ts";
 import type { FuzzyOptions, Postings, Spend, Term, TextReader, TokenPattern } from "./index-reader.ts";
 import { codeOfLength, lengthOfCode } from "./lengths.ts";
@@ -24,7 +24,7 @@ export class TextIndex implements TextReader, TermNumbers {
   readonly #live: LiveDocuments;
   readonly #lists: PostingLists;
   readonly #tokens = new ByteStringList();
-  readonly #terms = new ByteStringNumbers();
+  readonly #terms: Dictionary<Term>;
   readonly #sorted = new SortedTerms(this.#tokens.items);
   /** The codes of the lengths of documents, 0 for those without the field. */
   readonly #lengths = { codes: new Uint8Array(16) };
@@ -32,7 +32,8 @@ export class TextIndex implements TextReader, TermNumbers {
   #tokenBytes = 0;
   #unusedTokenBytes = 0;
 
-  constructor(arena: ByteArena, live: LiveDocuments) {
+  constructor(arena: ByteArena, { live, hashSeed }: { readonly live: LiveDocuments; readonly hashSeed: Uint8Array }) {
+    this.#terms = new Dictionary(hashSeed, { sharesKeys: true });
     this.#live = live;
     this.#lists = new PostingLists(arena, this.#lengths);
   }
@@ -86,7 +87,7 @@ export class TextIndex implements TextReader, TermNumbers {
     this.#tokens.push(own);
     this.#tokenBytes += own.length;
     this.#unusedTokenBytes += own.length;
-    this.#terms.add(own, term);
+    this.#terms.insert(own, term);
     this.#sorted.insert(term);
     return term;
   }

@@ -3,9 +3,9 @@
  * without a value, the ordinal plus 1, or the place of a list of ordinals.
  */
 import type { Bytes } from "../../../../kernel/bytes.ts";
+import { Dictionary } from "../../../structures/dictionary.ts";
 import type { FieldValue } from "../../definition.ts";
 import { ByteStringList, ownBytes } from "../byte-string-list.ts";
-import { ByteStringNumbers } from "../byte-string-numbers.ts";
 import { grown } from "../documents/live-documents.ts";
 import type { WordColumn } from "../index-reader.ts";
 
@@ -16,11 +16,15 @@ const LISTS_FROM = 2 ** 31;
 export class WordCells implements WordColumn {
   readonly kind = "words";
   readonly #words = new ByteStringList();
-  readonly #ordinals = new ByteStringNumbers();
+  readonly #ordinals: Dictionary<number>;
   #cells = new Uint32Array(0);
   /** A count, then so many ordinals. */
   #lists = new Uint32Array(0);
   #listsEnd = 0;
+
+  constructor(hashSeed: Uint8Array) {
+    this.#ordinals = new Dictionary(hashSeed, { sharesKeys: true });
+  }
 
   get ordinalLimit(): number {
     return this.#words.items.length;
@@ -80,7 +84,7 @@ export class WordCells implements WordColumn {
     const ordinal = this.#words.items.length;
     const own = ownBytes(word);
     this.#words.push(own);
-    this.#ordinals.add(own, ordinal);
+    this.#ordinals.insert(own, ordinal);
     return ordinal;
   }
 }
