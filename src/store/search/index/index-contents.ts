@@ -109,7 +109,7 @@ export class IndexContents {
   }
 
   keyOf(document: number): Bytes {
-    return this.#keys.items[document] as Bytes;
+    return this.#keys.at(document);
   }
 
   /** Whether a document has the last digest. */

@@ -25,7 +25,7 @@ export class TextIndex implements TextReader, TermNumbers {
   readonly #lists: PostingLists;
   readonly #tokens = new ByteStringList();
   readonly #terms: Dictionary<Term>;
-  readonly #sorted = new SortedTerms(this.#tokens.items);
+  readonly #sorted = new SortedTerms(this.#tokens);
   /** The codes of the lengths of documents, 0 for those without the field. */
   readonly #lengths = { codes: new Uint8Array(16) };
   #tokenCount = 0;
@@ -43,7 +43,7 @@ export class TextIndex implements TextReader, TermNumbers {
   }
 
   get termCount(): number {
-    return this.#tokens.items.length;
+    return this.#tokens.length;
   }
 
   /** The bytes of all distinct tokens. */
@@ -131,7 +131,7 @@ export class TextIndex implements TextReader, TermNumbers {
   }
 
   tokenOf(term: Term): Bytes {
-    return this.#tokens.items[term] as Bytes;
+    return this.#tokens.at(term);
   }
 
   documentFrequency(term: Term): number {
@@ -152,7 +152,7 @@ export class TextIndex implements TextReader, TermNumbers {
       if (this.#lists.liveCount(term) > 0) found.push(term);
       return found.length < limit;
     };
-    yield* walkPrefix(prefix, { sorted: this.#sorted, tokens: this.#tokens.items }, { take, spend });
+    yield* walkPrefix(prefix, { sorted: this.#sorted, tokens: this.#tokens }, { take, spend });
     return found;
   }
 
@@ -170,7 +170,7 @@ export class TextIndex implements TextReader, TermNumbers {
     const take = (term: Term): void => {
       if (this.#lists.liveCount(term) > 0) found.push(term);
     };
-    yield* walkTerms(automaton, { sorted: this.#sorted, tokens: this.#tokens.items }, { take, spend });
+    yield* walkTerms(automaton, { sorted: this.#sorted, tokens: this.#tokens }, { take, spend });
     return found;
   }
 
