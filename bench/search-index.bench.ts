@@ -79,7 +79,7 @@ const documents: SearchDocument[] = Array.from({ length: documentCount }, () => 
   [`zone${random.below(20)}`],
 ]);
 
-const index = new SearchIndex(definition, analyzerFor);
+const index = new SearchIndex(definition, analyzerFor, new Uint8Array(8));
 
 /** Takes all documents in; returns the processor time in ms. */
 function takeIn(): number {

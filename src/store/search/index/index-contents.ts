@@ -8,10 +8,10 @@
  *     removed documents, but for the numbers of terms and ordinals.
  */
 import type { Bytes } from "../../../kernel/bytes.ts";
+import { Dictionary } from "../../structures/dictionary.ts";
 import type { FieldValue, IndexDefinition, SearchDocument, SearchField } from "../definition.ts";
 import type { Analyzer } from "../text/analyzer.ts";
 import { ByteStringList } from "./byte-string-list.ts";
-import { ByteStringNumbers } from "./byte-string-numbers.ts";
 import { BoolCells } from "./columns/bool-column.ts";
 import { NumberCells } from "./columns/number-column.ts";
 import { WordCells } from "./columns/word-column.ts";
@@ -38,7 +38,8 @@ const FIELD_BYTES = 1_000;
 export class IndexContents {
   readonly live = new LiveDocuments();
   readonly #keys = new ByteStringList();
-  readonly #numbers = new ByteStringNumbers();
+  /** The document of each key. */
+  readonly #numbers: Dictionary<number>;
   readonly #digests = new DocumentWords(DIGEST_WORDS);
   /** By document, where the sequences of its TEXT fields are, in the order of the fields. */
   readonly #sequences = new DocumentWords(1);
@@ -50,9 +51,12 @@ export class IndexContents {
   #weight = 0;
   #removedWeight = 0;
 
-  constructor({ fields }: IndexDefinition) {
-    this.texts = fields.map(({ type }) => (type === "TEXT" ? new TextIndex(this.#arena, this.live) : undefined));
-    this.#columns = fields.map(newCells);
+  constructor({ fields }: IndexDefinition, hashSeed: Uint8Array) {
+    this.#numbers = new Dictionary(hashSeed, { sharesKeys: true });
+    this.texts = fields.map(({ type }) =>
+      type === "TEXT" ? new TextIndex(this.#arena, { live: this.live, hashSeed }) : undefined,
+    );
+    this.#columns = fields.map((field) => newCells(field, hashSeed));
   }
 
   text(field: number): TextIndex {
@@ -105,7 +109,7 @@ export class IndexContents {
   }
 
   keyOf(document: number): Bytes {
-    return this.#keys.items[document] as Bytes;
+    return this.#keys.at(document);
   }
 
   /** Whether a document has the last digest. */
@@ -186,7 +190,7 @@ export class IndexContents {
   #addKey(key: Bytes): number {
     const document = this.live.add();
     this.#keys.push(key);
-    this.#numbers.add(key, document);
+    this.#numbers.insert(key, document);
     this.#sequences.reserve(document);
     this.#digests.reserve(document);
     return document;
@@ -259,13 +263,13 @@ function emptySequences(count: number): readonly TokenSequence[] {
   return scratch;
 }
 
-function newCells({ type }: SearchField): Cells | undefined {
+function newCells({ type }: SearchField, hashSeed: Uint8Array): Cells | undefined {
   switch (type) {
     case "TEXT":
       return undefined;
     case "KEYWORD":
     case "FACET":
-      return new WordCells();
+      return new WordCells(hashSeed);
     case "BOOL":
       return new BoolCells();
     default:

@@ -36,7 +36,7 @@ function definitionOf(fieldTypes: readonly FieldType[]): IndexDefinition {
 const analyzer = plainAnalyzer((word) => word)("english", { isTokenized: true, isStemmed: false });
 
 function newIndex(definition = definitionOf(types)): SearchIndex {
-  return new SearchIndex(definition, () => analyzer);
+  return new SearchIndex(definition, () => analyzer, new Uint8Array(8));
 }
 
 const spend = (): boolean => false;

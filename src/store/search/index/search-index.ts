@@ -29,6 +29,7 @@ export class SearchIndex implements IndexReader {
   readonly definition: IndexDefinition;
   /** By the number of the field. */
   readonly #analyzers: readonly (Analyzer | undefined)[];
+  readonly #hashSeed: Uint8Array;
   #contents: IndexContents;
   #copy: Copy | undefined;
   #copied = 0;
@@ -37,12 +38,14 @@ export class SearchIndex implements IndexReader {
   /** How often documents have got new numbers. */
   renumberings = 0;
 
-  constructor(definition: IndexDefinition, analyzerFor: AnalyzerFor) {
+  /** @param hashSeed 8 secret bytes, best those of the keyspace: then the hash of a key is mostly at hand */
+  constructor(definition: IndexDefinition, analyzerFor: AnalyzerFor, hashSeed: Uint8Array) {
     this.definition = definition;
+    this.#hashSeed = hashSeed;
     this.#analyzers = definition.fields.map((field) =>
       field.type === "TEXT" ? analyzerFor(definition.language, field) : undefined,
     );
-    this.#contents = new IndexContents(definition);
+    this.#contents = new IndexContents(definition, hashSeed);
   }
 
   get documentCount(): number {
@@ -110,7 +113,7 @@ export class SearchIndex implements IndexReader {
 
   /** Removes all documents. */
   clear(): void {
-    this.#contents = new IndexContents(this.definition);
+    this.#contents = new IndexContents(this.definition, this.#hashSeed);
     this.#copy = undefined;
     this.#memoryBytes = undefined;
     this.renumberings += 1;
@@ -136,7 +139,7 @@ export class SearchIndex implements IndexReader {
   compact(steps: number): boolean {
     if (!this.isCompactable) return false;
     if (this.#copy === undefined) {
-      this.#copy = { contents: new IndexContents(this.definition), maps: new TermMaps() };
+      this.#copy = { contents: new IndexContents(this.definition, this.#hashSeed), maps: new TermMaps() };
       this.#copied = 0;
     }
     this.#memoryBytes = undefined;

@@ -1,11 +1,11 @@
 /** The terms and postings of one TEXT field. */
 import type { Bytes } from "../../../kernel/bytes.ts";
+import { Dictionary } from "../../structures/dictionary.ts";
 import type { FieldValue } from "../definition.ts";
 import type { InSlices } from "../slices.ts";
 import type { Analyzer, TermNumbers } from "../text/analyzer.ts";
 import { KnownWords } from "../text/known-words.ts";
 import { ByteStringList, ownBytes } from "./byte-string-list.ts";
-import { ByteStringNumbers } from "./byte-string-numbers.ts";
 import { grown, type LiveDocuments } from "./documents/live-documents.ts";
 import type { FuzzyOptions, Postings, Spend, Term, TextReader, TokenPattern } from "./index-reader.ts";
 import { codeOfLength, lengthOfCode } from "./lengths.ts";
@@ -24,15 +24,16 @@ export class TextIndex implements TextReader, TermNumbers {
   readonly #live: LiveDocuments;
   readonly #lists: PostingLists;
   readonly #tokens = new ByteStringList();
-  readonly #terms = new ByteStringNumbers();
-  readonly #sorted = new SortedTerms(this.#tokens.items);
+  readonly #terms: Dictionary<Term>;
+  readonly #sorted = new SortedTerms(this.#tokens);
   /** The codes of the lengths of documents, 0 for those without the field. */
   readonly #lengths = { codes: new Uint8Array(16) };
   #tokenCount = 0;
   #tokenBytes = 0;
   #unusedTokenBytes = 0;
 
-  constructor(arena: ByteArena, live: LiveDocuments) {
+  constructor(arena: ByteArena, { live, hashSeed }: { readonly live: LiveDocuments; readonly hashSeed: Uint8Array }) {
+    this.#terms = new Dictionary(hashSeed, { sharesKeys: true });
     this.#live = live;
     this.#lists = new PostingLists(arena, this.#lengths);
   }
@@ -42,7 +43,7 @@ export class TextIndex implements TextReader, TermNumbers {
   }
 
   get termCount(): number {
-    return this.#tokens.items.length;
+    return this.#tokens.length;
   }
 
   /** The bytes of all distinct tokens. */
@@ -86,7 +87,7 @@ export class TextIndex implements TextReader, TermNumbers {
     this.#tokens.push(own);
     this.#tokenBytes += own.length;
     this.#unusedTokenBytes += own.length;
-    this.#terms.add(own, term);
+    this.#terms.insert(own, term);
     this.#sorted.insert(term);
     return term;
   }
@@ -130,7 +131,7 @@ export class TextIndex implements TextReader, TermNumbers {
   }
 
   tokenOf(term: Term): Bytes {
-    return this.#tokens.items[term] as Bytes;
+    return this.#tokens.at(term);
   }
 
   documentFrequency(term: Term): number {
@@ -151,7 +152,7 @@ export class TextIndex implements TextReader, TermNumbers {
       if (this.#lists.liveCount(term) > 0) found.push(term);
       return found.length < limit;
     };
-    yield* walkPrefix(prefix, { sorted: this.#sorted, tokens: this.#tokens.items }, { take, spend });
+    yield* walkPrefix(prefix, { sorted: this.#sorted, tokens: this.#tokens }, { take, spend });
     return found;
   }
 
@@ -169,7 +170,7 @@ export class TextIndex implements TextReader, TermNumbers {
     const take = (term: Term): void => {
       if (this.#lists.liveCount(term) > 0) found.push(term);
     };
-    yield* walkTerms(automaton, { sorted: this.#sorted, tokens: this.#tokens.items }, { take, spend });
+    yield* walkTerms(automaton, { sorted: this.#sorted, tokens: this.#tokens }, { take, spend });
     return found;
   }
 

@@ -89,7 +89,7 @@ export class LiveIndex implements IndexOfDefinition {
     this.dirty = new ChangedKeys(keyspace.hashSeed);
     this.due = new DueKeys(keyspace.hashSeed, { sharesKeys: true });
     this.value = value;
-    this.index = new SearchIndex(value.definition, analyzerFor);
+    this.index = new SearchIndex(value.definition, analyzerFor, keyspace.hashSeed);
     this.#read = documentReader(value.definition);
     this.#textFields = [...value.definition.fields.entries()].flatMap(([at, { type }]) =>
       type === "TEXT" ? [at] : [],

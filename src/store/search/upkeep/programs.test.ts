@@ -93,7 +93,7 @@ function assertHitsOfFreshIndex({ keyspace, search }: Database, context: string)
     const { live } = search.find(name) ?? assert.fail();
     const { definition } = live.value;
     const read = documentReader(definition);
-    const fresh = new SearchIndex(definition, analyzerFor);
+    const fresh = new SearchIndex(definition, analyzerFor, new Uint8Array(8));
     for (const key of live.keys()) {
       const value = keyspace.entries.get(key);
       const document = value === undefined ? undefined : read(value, keyspace.nowMs);

@@ -8,6 +8,7 @@
 import type { FieldValue } from "../../definition.ts";
 import { grown } from "../documents/live-documents.ts";
 import type { NumberColumn } from "../index-reader.ts";
+import { GrowingCells } from "./growing-cells.ts";
 
 const NONE = Number.NaN;
 const SEVERAL = Number.POSITIVE_INFINITY;
@@ -17,7 +18,7 @@ export class NumberCells implements NumberColumn {
   readonly kind = "numbers";
   readonly #isInteger: boolean;
   readonly #isSigned: boolean;
-  #cells = new Float64Array(0);
+  readonly #cells = new GrowingCells(Float64Array);
   /** Of a document with several values, where they are in `#lists`; empty while every document has at most one. */
   #starts = new Uint32Array(0);
   /** A count, then so many cells. */
@@ -38,23 +39,20 @@ export class NumberCells implements NumberColumn {
   }
 
   get singles(): Float64Array | undefined {
-    return this.#listsEnd === 0 && this.#bigintsEnd === 0 ? this.#cells : undefined;
+    return this.#listsEnd === 0 && this.#bigintsEnd === 0 ? this.#cells.array : undefined;
   }
 
   get memoryBytes(): number {
-    return this.#cells.byteLength + this.#starts.byteLength + this.#lists.byteLength + this.#bigints.byteLength;
+    return this.#cells.memoryBytes + this.#starts.byteLength + this.#lists.byteLength + this.#bigints.byteLength;
   }
 
   /** Sets the values of a new document, whose number is above all others. */
   add(document: number, values: readonly FieldValue[] | undefined): void {
-    if (document >= this.#cells.length) {
-      const { length } = this.#cells;
-      this.#cells = grown(this.#cells, Math.max(16, document + 1));
-      this.#cells.fill(NONE, length);
-    }
-    if (values === undefined || values.length === 0) return;
-    if (values.length === 1) this.#cells[document] = this.#cellOf(values[0] as number | bigint);
-    else this.#addList(document, values);
+    let cell = NONE;
+    if (values?.length === 1) cell = this.#cellOf(values[0] as number | bigint);
+    else if (values !== undefined && values.length > 1) cell = SEVERAL;
+    this.#cells.add(document, cell);
+    if (cell === SEVERAL) this.#addList(document, values as readonly FieldValue[]);
   }
 
   remove(document: number): void {
@@ -62,17 +60,17 @@ export class NumberCells implements NumberColumn {
       const count = this.countOf(document);
       for (let at = 0; at < count; at += 1) if (typeof this.valueOf(document, at) === "bigint") this.#bigintCount -= 1;
     }
-    this.#cells[document] = NONE;
+    this.#cells.set(document, NONE);
   }
 
   countOf(document: number): number {
-    const cell = this.#cells[document] as number;
+    const cell = this.#cells.array[document] as number;
     if (Number.isNaN(cell)) return 0;
     return cell === SEVERAL ? (this.#lists[this.#starts[document] as number] as number) : 1;
   }
 
   valueOf(document: number, at: number): number | bigint {
-    let cell = this.#cells[document] as number;
+    let cell = this.#cells.array[document] as number;
     if (cell === SEVERAL) cell = this.#lists[(this.#starts[document] as number) + 1 + at] as number;
     if (!this.#isInteger || cell < BIGINTS_FROM) return cell;
     const bits = this.#bigints[(cell - BIGINTS_FROM) / 2] as bigint;
@@ -80,10 +78,10 @@ export class NumberCells implements NumberColumn {
   }
 
   #addList(document: number, values: readonly FieldValue[]): void {
-    if (this.#starts.length < this.#cells.length) this.#starts = grown(this.#starts, this.#cells.length);
+    const { length } = this.#cells.array;
+    if (this.#starts.length < length) this.#starts = grown(this.#starts, length);
     const end = this.#listsEnd + 1 + values.length;
     if (end > this.#lists.length) this.#lists = grown(this.#lists, end);
-    this.#cells[document] = SEVERAL;
     this.#starts[document] = this.#listsEnd;
     this.#lists[this.#listsEnd] = values.length;
     for (let i = 0; i < values.length; i += 1)

@@ -11,6 +11,11 @@ const BLOCK_TERMS = 256;
 /** Common beginnings from here on are this number, and are compared when it matters. */
 export const COMMON_MAX = 255;
 
+/** The tokens by term. */
+export interface Tokens {
+  readonly at: (term: Term) => Bytes | undefined;
+}
+
 export interface TermBlock {
   readonly terms: Uint32Array;
   /** By place, the beginning of the term: see `beginningOf`. */
@@ -25,10 +30,10 @@ const BLOCK_BYTES = BLOCK_TERMS * 13 + 400;
 export class SortedTerms {
   /** None is empty, but for the only one. */
   readonly blocks: TermBlock[] = [newBlock()];
-  readonly #tokens: readonly Bytes[];
+  readonly #tokens: Tokens;
 
   /** @param tokens the tokens by term; the caller adds to it */
-  constructor(tokens: readonly Bytes[]) {
+  constructor(tokens: Tokens) {
     this.#tokens = tokens;
   }
 
@@ -38,7 +43,7 @@ export class SortedTerms {
 
   /** Adds a term whose token is new. */
   insert(term: Term): void {
-    const token = this.#tokens[term] as Bytes;
+    const token = this.#tokens.at(term) as Bytes;
     const beginning = beginningOf(token);
     const blockNumber = this.#blockOf(token, beginning);
     const block = this.blocks[blockNumber] as TermBlock;
@@ -49,7 +54,7 @@ export class SortedTerms {
     block.beginnings.copyWithin(at + 1, at, block.count);
     block.terms[at] = term;
     block.beginnings[at] = beginning;
-    block.commons[at] = before === undefined ? 0 : commonBytes(this.#tokens[before] as Bytes, token);
+    block.commons[at] = before === undefined ? 0 : commonBytes(this.#tokens.at(before) as Bytes, token);
     block.count += 1;
     if (at + 1 < block.count) this.#compare(block, at + 1, token);
     else {
@@ -67,7 +72,7 @@ export class SortedTerms {
   }
 
   #compare(block: TermBlock, at: number, before: Bytes): void {
-    block.commons[at] = commonBytes(before, this.#tokens[block.terms[at] as Term] as Bytes);
+    block.commons[at] = commonBytes(before, this.#tokens.at(block.terms[at] as Term) as Bytes);
   }
 
   #lastOf(blockNumber: number): Term | undefined {
@@ -83,7 +88,7 @@ export class SortedTerms {
       const middle = (low + high + 1) >>> 1;
       const { beginnings, terms } = this.blocks[middle] as TermBlock;
       const first = beginnings[0] as number;
-      if (first < beginning || (first === beginning && (this.#tokens[terms[0] as Term] as Bytes) <= token))
+      if (first < beginning || (first === beginning && (this.#tokens.at(terms[0] as Term) as Bytes) <= token))
         low = middle;
       else high = middle - 1;
     }
@@ -96,7 +101,7 @@ export class SortedTerms {
     while (low < high) {
       const middle = (low + high) >>> 1;
       const other = beginnings[middle] as number;
-      if (other < beginning || (other === beginning && (this.#tokens[terms[middle] as Term] as Bytes) < token))
+      if (other < beginning || (other === beginning && (this.#tokens.at(terms[middle] as Term) as Bytes) < token))
         low = middle + 1;
       else high = middle;
     }

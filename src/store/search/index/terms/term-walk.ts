@@ -6,7 +6,7 @@ import type { Bytes } from "../../../../kernel/bytes.ts";
 import type { InSlices, Spend } from "../../slices.ts";
 import type { Term } from "../index-reader.ts";
 import { codePointAt, decoding, INVALID, SEQUENCE_BYTES_MAX } from "./code-points.ts";
-import { COMMON_MAX, type SortedTerms, type TermBlock } from "./sorted-terms.ts";
+import { COMMON_MAX, type SortedTerms, type TermBlock, type Tokens } from "./sorted-terms.ts";
 
 /** What an automaton says of a prefix: nothing that begins with it matches, everything does, or it depends. */
 export type Verdict = "refused" | "accepted" | "open";
@@ -31,7 +31,7 @@ const STEPS_OF_A_REPORT = 1_000;
 /** Calls `take` for each term that the automaton matches, in the order of their bytes. */
 export function* walkTerms(
   automaton: PrefixAutomaton,
-  dictionary: { readonly sorted: SortedTerms; readonly tokens: readonly Bytes[] },
+  dictionary: { readonly sorted: SortedTerms; readonly tokens: Tokens },
   { take, spend }: { readonly take: (term: Term) => void; readonly spend: Spend },
 ): InSlices<void> {
   const { sorted, tokens } = dictionary;
@@ -51,7 +51,7 @@ export function* walkTerms(
       let common = commons[i] as number;
       if (verdict === "refused" && common >= decidedBytes) continue;
       const term = terms[i] as Term;
-      const token = tokens[term] as Bytes;
+      const token = tokens.at(term) as Bytes;
       if (common === COMMON_MAX) common = commonFrom(last, token);
       if (verdict !== "open") {
         if (common >= decidedBytes) {
@@ -113,7 +113,7 @@ const TERM_STEPS = 5;
 /** Calls `take` for the terms that begin with a prefix, in the order of their bytes, until it returns false. */
 export function* walkPrefix(
   prefix: Bytes,
-  dictionary: { readonly sorted: SortedTerms; readonly tokens: readonly Bytes[] },
+  dictionary: { readonly sorted: SortedTerms; readonly tokens: Tokens },
   { take, spend }: { readonly take: (term: Term) => boolean; readonly spend: Spend },
 ): InSlices<void> {
   const { sorted, tokens } = dictionary;
@@ -124,7 +124,7 @@ export function* walkPrefix(
     const { terms, count } = sorted.blocks[block] as TermBlock;
     for (; at < count; at += 1) {
       const term = terms[at] as Term;
-      const isTaken = (tokens[term] as Bytes).startsWith(prefix) && take(term);
+      const isTaken = (tokens.at(term) as Bytes).startsWith(prefix) && take(term);
       passed += 1;
       if (passed % PREFIX_STRIDE === 0 && spend(PREFIX_STRIDE * TERM_STEPS)) yield;
       if (isTaken) continue;
