@@ -372,6 +372,23 @@ test("C-23, C1.cron: an expression that never fires, has seconds or is invalid i
   }
 });
 
+test("C1.cron: a message with a cron expression is 400, and none is accepted", async () => {
+  await using server = await startMessagingServer();
+  const why =
+    'Invalid value for Cron: "@daily": a message is sent once; POST /v2/schedules/<destination> creates a schedule';
+  const element = { destination: URL_CALLED, headers: { "upstash-cron": "@daily" } };
+  for (const [request, sent, error] of [
+    [`POST /v2/publish/${URL_CALLED}`, { headers: ["Service-Cron", "@daily"] }, why],
+    [`POST /v2/publish/${URL_CALLED}&upstash-cron=@daily`, {}, why],
+    [`POST /v2/enqueue/q/${URL_CALLED}`, { headers: ["Upstash-Cron", "@daily"] }, why],
+    ["POST /v2/batch", { body: JSON.stringify([element]) }, `Message 0 of the batch: ${why}`],
+  ] as const) {
+    const reply = await server.send(request, sent);
+    assert.deepEqual([reply.status, reply.json], [400, { error }], request);
+  }
+  assert.deepEqual((await server.send("GET /v2/logs")).json, { logs: [] });
+});
+
 test("C1.cron, C.cron: the timezone is respected, also across the change to summer time", async () => {
   await using server = await startMessagingServer();
   // 2026-03-29: Berlin leaves out the hour from 2 to 3.

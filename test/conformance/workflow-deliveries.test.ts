@@ -109,6 +109,8 @@ test("W.logs.events: without groupBy, two of the routes list only the entries of
   for (const path of ["events", "messageLogs"]) {
     const grouped = (await server.send(`GET /v2/workflows/${path}?groupBy=workflowRunId`)).json;
     assert.deepEqual(grouped, (await server.send("GET /v2/workflows/logs")).json);
+    const { status, json } = await server.send(`GET /v2/workflows/${path}?groupBy=workflowRunid`);
+    assert.deepEqual([status, json], [400, { error: "Invalid value for groupBy: use workflowRunId" }]);
     const { events } = (await server.send(`GET /v2/workflows/${path}?order=earliestFirst`)).json as { events: Json[] };
     assert.deepEqual(
       events.map(({ state }) => state),

@@ -327,7 +327,10 @@ test("W.states, W.logs.filters: filters select by run, state of run and state of
     assert.equal(cursor, "", query);
   }
   for (const [query, error] of [
-    ["state=STEP_LOST", 'Invalid value for state: "STEP_LOST"'],
+    [
+      "state=STEP_LOST",
+      'Invalid value for state: "STEP_LOST": use one of RUN_STARTED, RUN_SUCCESS, RUN_FAILED, RUN_CANCELED, STEP_PROGRESS, STEP_RETRY, STEP_SUCCESS, STEP_FAILED, STEP_CANCELED',
+    ],
     ["workflowRuns=a@b", 'Invalid value for workflowRuns: "b": it must be a whole number'],
     ["cursor=wfr_done", 'Invalid value for cursor: "wfr_done"'],
   ]) {

@@ -154,7 +154,7 @@ test("S-09: no response, log line, metric, listing or file except tokens.json co
     await send(line, body, {
       authorization: `Bearer ${tokens[area]}`,
       "Upstash-Retries": "0",
-      "Upstash-Cron": "0 0 1 1 *",
+      ...(line.includes("/v2/schedules/") && { "Upstash-Cron": "0 0 1 1 *" }),
       "Upstash-Redact-Fields": "header[Authorization]",
       "Upstash-Forward-Authorization": `Bearer ${password}`,
     });

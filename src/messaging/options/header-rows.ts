@@ -59,8 +59,10 @@ export interface HeaderRow {
   readonly meaning: string;
   /** Also read as `callback-<name>` and `failure-callback-<name>`. */
   readonly onCallbacks: boolean;
-  /** Only for schedules; a message ignores it. */
+  /** Only for schedules; a message ignores it, unless `whyNotOnMessages` refuses it. */
   readonly onlyOnSchedules?: true;
+  /** Why a message with this header is refused: it would not do what its sender wants. */
+  readonly whyNotOnMessages?: string;
   /** Only for messages; a schedule ignores it, because it differs between messages. */
   readonly notOnSchedules?: true;
   /** Several headers of this name make one list. */
@@ -297,9 +299,10 @@ export const headerRows: readonly HeaderRow[] = [
     name: "cron",
     value: "five fields, or `@daily` and the like; `CRON_TZ=Area/City` before them",
     examples: ["*/5 * * * *", "CRON_TZ=Europe/Berlin 0 4 * * *"],
-    meaning: "when a schedule fires",
+    meaning: "when a schedule fires; a message with it is refused",
     onCallbacks: false,
     onlyOnSchedules: true,
+    whyNotOnMessages: "a message is sent once; POST /v2/schedules/<destination> creates a schedule",
     read(value, draft, { field, context }) {
       draft.cron = readCron(field, value, context);
     },

@@ -195,8 +195,13 @@ function readDraft({ own }: GivenHeaders, reading: Reading): { readonly draft: D
     const value = texts[index];
     if (value === undefined) continue;
     const row = headerRows[index] as HeaderRow;
+    const field = canonicalName(prefix + row.name);
+    // Messages that an earlier version accepted with it stay accepted.
+    if (role === "message" && row.whyNotOnMessages !== undefined && context !== acceptingContext) {
+      throw invalid(field, value, row.whyNotOnMessages);
+    }
     if (role === "schedule" ? row.notOnSchedules : row.onlyOnSchedules) continue;
-    row.read(value, draft, { field: canonicalName(prefix + row.name), context, role });
+    row.read(value, draft, { field, context, role });
   }
   return { draft, sorted };
 }

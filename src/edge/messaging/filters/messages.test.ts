@@ -106,7 +106,12 @@ test("C.filters.body: a call that changes data refuses unknown and empty filters
       'Invalid value for responseStatus: "5xx": it must be a whole number',
     ],
     ["dead letters", "source=mail", undefined, "Invalid value for source: use workflow"],
-    ["dead letters", "failureFunctionState=GONE", undefined, 'Invalid value for failureFunctionState: "GONE"'],
+    [
+      "dead letters",
+      "failureFunctionState=GONE",
+      undefined,
+      'Invalid value for failureFunctionState: "GONE": use one of CALLBACK_INPROGRESS, CALLBACK_SUCCESS, CALLBACK_FAIL, CALLBACK_CANCELED',
+    ],
   ];
   for (const [target, query, body, text] of rows) {
     assert.throws(() => read(target, query, { isChange: true, body }), { kind: "bad request", text }, text);

@@ -172,7 +172,8 @@ export const filterRows: readonly FilterRow[] = [
     apply(draft, values, name) {
       const unknown = values.find((text) => !failureFunctionStates.includes(text));
       if (unknown !== undefined) {
-        throw badRequest(`Invalid value for ${name}: ${JSON.stringify(unknown.slice(0, NAME_LENGTH_MAX))}`);
+        const shown = JSON.stringify(unknown.slice(0, NAME_LENGTH_MAX));
+        throw badRequest(`Invalid value for ${name}: ${shown}: use one of ${failureFunctionStates.join(", ")}`);
       }
       draft.runs = { ...draft.runs, failureFunctionStates: values };
     },

@@ -108,7 +108,7 @@ function withStates(names: readonly string[], runs: RunsFilter): RunLogFilter {
   const candidates = new Set<RunState>();
   for (const text of names) {
     const step = stepStates.find(({ name }) => name === spelled(text));
-    if (step === undefined) ofRuns.add(parseRunState(text));
+    if (step === undefined) ofRuns.add(parseRunState(text, stateNames));
     else ofSteps.add(step.name);
     for (const state of step?.of ?? []) candidates.add(state);
   }

@@ -48,7 +48,7 @@ test("a change refuses unknown names and empty values", () => {
   for (const [query, text] of [
     ["labeel=a", "Unknown filter: labeel"],
     ["label=", "Invalid value for label: it must not be empty"],
-    ["state=LOST", 'Invalid value for state: "LOST"'],
+    ["state=LOST", 'Invalid value for state: "LOST": use one of RUN_STARTED, RUN_SUCCESS, RUN_FAILED, RUN_CANCELED'],
     ["fromDate=x", 'Invalid value for fromDate: "x": it must be a whole number'],
   ] as const) {
     assert.throws(() => read(query, true), { kind: "bad request", text }, query);

@@ -101,7 +101,7 @@ export const runsFilterRows: readonly RunsFilterRow[] = [
     meaning: "RUN_STARTED, RUN_SUCCESS, RUN_FAILED or RUN_CANCELED",
     values: runStateNames,
     apply(draft, values) {
-      draft.states = values.map(parseRunState);
+      draft.states = values.map((text) => parseRunState(text, runStateNames));
     },
   },
   {
@@ -154,9 +154,13 @@ export function readRunsFilter(
   return draft;
 }
 
-export function parseRunState(text: string): RunState {
+/** `known`: the states that the parameter takes, for the error. */
+export function parseRunState(text: string, known: readonly string[]): RunState {
   const state = runStateNames.indexOf(spelled(text));
-  if (state < 0) throw badRequest(`Invalid value for state: ${JSON.stringify(text.slice(0, NAME_LENGTH_MAX))}`);
+  if (state < 0) {
+    const names = known.join(", ");
+    throw badRequest(`Invalid value for state: ${JSON.stringify(text.slice(0, NAME_LENGTH_MAX))}: use one of ${names}`);
+  }
   return state as RunState;
 }
 

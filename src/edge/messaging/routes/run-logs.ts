@@ -5,6 +5,7 @@
 import {
   type AttributeName,
   BODY_DAMAGED,
+  badRequest,
   headerLists,
   type LogEntry,
   type LoggedMessage,
@@ -69,7 +70,10 @@ function phraseOf(status: number): string {
 }
 
 function listEventsOrRuns(call: MessagingCall, parameters: Parameters): Promise<MessagingAnswer> {
-  return parameters.text("groupBy") === "workflowRunId" ? listRuns(call, parameters) : listEvents(call, parameters);
+  const groupBy = parameters.text("groupBy");
+  if (groupBy === undefined) return listEvents(call, parameters);
+  if (groupBy !== "workflowRunId") throw badRequest("Invalid value for groupBy: use workflowRunId");
+  return listRuns(call, parameters);
 }
 
 async function listRuns({ api, nowMs }: MessagingCall, parameters: Parameters): Promise<MessagingAnswer> {
