@@ -4,6 +4,7 @@
 #     docker run --rm --read-only --cap-drop ALL --security-opt no-new-privileges --tmpfs /tmp \
 #       -v larder-data:/data -p 127.0.0.1:8079-8081:8079-8081 larder
 #
+# Podman and Buildah need --format docker: their own format has no health check, and they leave ours out with a warning.
 # Pin the image by its digest before you rely on it: docker buildx imagetools inspect node:26-bookworm-slim
 FROM node:26-bookworm-slim AS build
 WORKDIR /build

@@ -194,6 +194,18 @@ test("systemd reads the unit of a node without a complaint", {
   assert.deepEqual([status, stdout, stderr], [0, "", ""]);
 });
 
+test("no unit has an option that ends Node or its second process, which writes snapshots", () => {
+  for (const path of [UNIT, "src/program/cli/service/unit.ts"]) {
+    const text = read(path);
+    assert.doesNotMatch(text, /\bMemoryDenyWriteExecute=/, `${path}: V8 makes code at run time`);
+    assert.doesNotMatch(
+      text,
+      /\bSystemCallFilter=~.*@(?:resources|process|system-service)\b/,
+      `${path}: setpriority, spawn`,
+    );
+  }
+});
+
 test("the unit takes each secret from a credential of its name", () => {
   const text = read(UNIT);
   for (const name of secretsIn(text)) {
