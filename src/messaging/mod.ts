@@ -35,6 +35,7 @@ export { badRequest, DailyLimitExceeded, inField, MessagingFailure, notFound } f
 export { logEntry } from "./history.ts";
 export { defaultLimits, type MessagingLimits, RESPONSE_BYTES_MAX } from "./limits.ts";
 export { Messaging, type MessagingOptions } from "./messaging.ts";
+export type { NamePage } from "./name-page.ts";
 export type { CallbackPlan, EnvelopeFields, Redaction } from "./options/envelope.ts";
 export { InvalidFlowControl, PERIOD_MS_MAX, parseCount, parsePeriodMs } from "./options/flow-control-value.ts";
 export { checkHeaderName, checkHeaderValue, isForwarded } from "./options/forwarded-headers.ts";
