@@ -6,9 +6,9 @@
  */
 
 import type { Body } from "./bodies/body.ts";
-import type { NamePage } from "./name-page.ts";
 import type { EnvelopeFields } from "./options/envelope.ts";
 import type { PublishOptions, PublishOutcome, PublishRequest } from "./options/publish-request.ts";
+import type { NamePage } from "./records/name-page.ts";
 import type { DeadLetter } from "./state/dead-letters.ts";
 import type { FlowKeyRecord } from "./state/flow-key.ts";
 import type { Message } from "./state/message.ts";

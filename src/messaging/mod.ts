@@ -35,7 +35,6 @@ export { badRequest, DailyLimitExceeded, inField, MessagingFailure, notFound } f
 export { logEntry } from "./history.ts";
 export { defaultLimits, type MessagingLimits, RESPONSE_BYTES_MAX } from "./limits.ts";
 export { Messaging, type MessagingOptions } from "./messaging.ts";
-export type { NamePage } from "./name-page.ts";
 export type { CallbackPlan, EnvelopeFields, Redaction } from "./options/envelope.ts";
 export { InvalidFlowControl, PERIOD_MS_MAX, parseCount, parsePeriodMs } from "./options/flow-control-value.ts";
 export { checkHeaderName, checkHeaderValue, isForwarded } from "./options/forwarded-headers.ts";
@@ -61,6 +60,7 @@ export {
 export { joinedRedaction, redactedHeaders, redactedText } from "./options/redaction.ts";
 export { checkRunId } from "./options/workflow-options.ts";
 export { MovedUser } from "./records/moved-user.ts";
+export type { NamePage } from "./records/name-page.ts";
 export { replayFrame } from "./records/replay.ts";
 export { comparedFrames, snapshotFrames } from "./records/snapshot.ts";
 export { type DeadLetter, deadLetterIdText } from "./state/dead-letters.ts";
