@@ -55,7 +55,17 @@ export const messaging: MainPath = {
     await page.getByRole("link", { name: /^msg_/ }).waitFor();
     await pauseAndResume(page, "active");
   },
-  asked: ["dlq 1", "dlq 100", "logs 1", "logs 100"],
+  asked: [
+    "dlq 1",
+    "dlq 100",
+    "logs 1",
+    "logs 100",
+    "queues 1",
+    "queues 100",
+    "queues 50",
+    "schedules 100",
+    "topics 50",
+  ],
 };
 
 async function publish(page: Page, fields: Readonly<Record<string, string>>): Promise<void> {
