@@ -18,5 +18,5 @@ export function readNamePage(query: string): NamePage | undefined {
   if (count < 1 || count > NAME_PAGE_MAX) {
     throw badRequest(`Invalid value for count: ${count}: it must be from 1 to ${NAME_PAGE_MAX}`);
   }
-  return { count, cursor, prefix, search: parameters.text("search") };
+  return { count, cursor, prefix };
 }

@@ -106,7 +106,8 @@ export const flowControlRoutes = messagingRows([
 /** C17 */
 function list({ api, query }: MessagingCall): MessagingAnswer {
   const page = readNamePage(query);
-  const keys = page === undefined ? api.flowKeys(new Parameters(query).text("search")) : api.flowKeyPage(page);
+  const search = new Parameters(query).text("search");
+  const keys = page === undefined ? api.flowKeys(search) : api.flowKeyPage({ ...page, search });
   return { value: keys.map(flowKeyView) };
 }
 

@@ -616,13 +616,16 @@ test("a list with count, cursor or prefix is a page by name; a count that no pag
       assert.deepEqual([status, json], [400, { error: `Invalid value for count: ${text}` }], list);
     }
   }
-  const page = { count: 3, cursor: "a b", prefix: "a", search: undefined };
-  const whole = { count: 100, cursor: undefined, prefix: "a", search: undefined };
+  const page = { count: 3, cursor: "a b", prefix: "a" };
+  const byPrefix = { count: 100, cursor: undefined, prefix: "a" };
   assert.deepEqual(
     edge.calls,
-    ["groupPage", "queuePage", "schedulePage", "flowKeyPage"].flatMap((name) => [
-      [name, page],
-      [name, whole],
-    ]),
+    ["groupPage", "queuePage", "schedulePage", "flowKeyPage"].flatMap((name) => {
+      const search = name === "flowKeyPage" ? { search: undefined } : {};
+      return [
+        [name, { ...page, ...search }],
+        [name, { ...byPrefix, ...search }],
+      ];
+    }),
   );
 });
