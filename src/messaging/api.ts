@@ -4,9 +4,11 @@
  * disk, also if it changed nothing. Refusals are thrown as `MessagingFailure`,
  * before anything has changed.
  */
+
 import type { Body } from "./bodies/body.ts";
 import type { EnvelopeFields } from "./options/envelope.ts";
 import type { PublishOptions, PublishOutcome, PublishRequest } from "./options/publish-request.ts";
+import type { NamePage } from "./records/name-page.ts";
 import type { DeadLetter } from "./state/dead-letters.ts";
 import type { FlowKeyRecord } from "./state/flow-key.ts";
 import type { Message } from "./state/message.ts";
@@ -154,6 +156,7 @@ export interface MessagingApi {
   logs(filter: Filter, page: Page): Promise<LogPage>;
 
   readonly queues: readonly QueueView[];
+  queuePage(page: NamePage): readonly QueueView[];
   queue(name: string): QueueView | undefined;
   /** Creates or changes; an absent field keeps its value (new: 1, false). */
   putQueue(name: string, change: { readonly parallelism?: number; readonly isPaused?: boolean }): Promise<void>;
@@ -161,6 +164,7 @@ export interface MessagingApi {
   deleteQueue(name: string): Promise<void>;
 
   readonly schedules: readonly ScheduleView[];
+  schedulePage(page: NamePage): readonly ScheduleView[];
   schedule(id: string): ScheduleView | undefined;
   /** Creates a schedule, or replaces the one of this id. Returns the id. */
   putSchedule(request: {
@@ -178,6 +182,7 @@ export interface MessagingApi {
   runSchedule(id: string): Promise<PublishOutcome | undefined>;
 
   readonly groups: readonly UrlGroup[];
+  groupPage(page: NamePage): readonly UrlGroup[];
   group(name: string): UrlGroup | undefined;
   addEndpoints(name: string, endpoints: readonly Endpoint[]): Promise<void>;
   /** By url or by name. The group goes with its last endpoint. */
@@ -212,6 +217,7 @@ export interface MessagingApi {
 
   /** Keys whose name contains the text; all keys without it. */
   flowKeys(search?: string): readonly FlowKeyView[];
+  flowKeyPage(page: NamePage): readonly FlowKeyView[];
   flowKey(key: string): FlowKeyView | undefined;
   pauseFlowKey(key: string, isPaused: boolean): Promise<void>;
   pinFlowKey(

@@ -60,6 +60,7 @@ export {
 export { joinedRedaction, redactedHeaders, redactedText } from "./options/redaction.ts";
 export { checkRunId } from "./options/workflow-options.ts";
 export { MovedUser } from "./records/moved-user.ts";
+export type { NamePage } from "./records/name-page.ts";
 export { replayFrame } from "./records/replay.ts";
 export { comparedFrames, snapshotFrames } from "./records/snapshot.ts";
 export { type DeadLetter, deadLetterIdText } from "./state/dead-letters.ts";

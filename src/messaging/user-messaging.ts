@@ -20,6 +20,7 @@ import { newSigningKey } from "./delivery/signature.ts";
 import type { Engine } from "./engine.ts";
 import { badRequest, quotaExceeded } from "./failure.ts";
 import type { PublishOptions, PublishOutcome, PublishRequest } from "./options/publish-request.ts";
+import { type NamePage, valuesOfPage } from "./records/name-page.ts";
 import type { DeadLetter } from "./state/dead-letters.ts";
 import { drawId } from "./state/drawn-ids.ts";
 import { type FlowKey, PERIOD_MS_DEFAULT } from "./state/flow-key.ts";
@@ -144,6 +145,10 @@ export class UserMessaging implements MessagingApi {
     return [...this.#user.queues.values()].map(viewOfQueue);
   }
 
+  queuePage(page: NamePage): readonly QueueView[] {
+    return valuesOfPage(this.#user.queues, page).map(viewOfQueue);
+  }
+
   queue(name: string): QueueView | undefined {
     const queue = this.#user.queues.get(name);
     return queue === undefined ? undefined : viewOfQueue(queue);
@@ -186,6 +191,10 @@ export class UserMessaging implements MessagingApi {
 
   get schedules(): readonly ScheduleView[] {
     return [...this.#user.schedules.values()].map(viewOfSchedule);
+  }
+
+  schedulePage(page: NamePage): readonly ScheduleView[] {
+    return valuesOfPage(this.#user.schedules, page).map(viewOfSchedule);
   }
 
   schedule(id: string): ScheduleView | undefined {
@@ -259,6 +268,10 @@ export class UserMessaging implements MessagingApi {
 
   get groups(): readonly UrlGroup[] {
     return [...this.#user.groups.values()];
+  }
+
+  groupPage(page: NamePage): readonly UrlGroup[] {
+    return valuesOfPage(this.#user.groups, page);
   }
 
   group(name: string): UrlGroup | undefined {
@@ -349,6 +362,11 @@ export class UserMessaging implements MessagingApi {
     const { now } = this.#engine;
     const all = [...this.#user.flowKeys.values()];
     return all.filter(({ key }) => search === undefined || key.includes(search)).map((key) => viewOfKey(key, now));
+  }
+
+  flowKeyPage(page: NamePage): readonly FlowKeyView[] {
+    const { now } = this.#engine;
+    return valuesOfPage(this.#user.flowKeys, page).map((key) => viewOfKey(key, now));
   }
 
   flowKey(name: string): FlowKeyView | undefined {

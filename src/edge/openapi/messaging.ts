@@ -3,7 +3,9 @@
  * document: an entry for each row of `messagingRoutes`, by its id. Path, method,
  * token and statuses of success come from the row.
  */
+
 import { PERIOD_MS_MAX } from "../../messaging/mod.ts";
+import { NAME_PAGE_MAX } from "../messaging/name-page.ts";
 import type { MessagingRoute, Method } from "../messaging/route.ts";
 import { DEAD_LETTER_BULK_MAX, DEAD_LETTER_LIST_MAX } from "../messaging/routes/dead-letters.ts";
 import { FAILED_RUN_START_MAX } from "../messaging/routes/failed-runs.ts";
@@ -129,6 +131,16 @@ const query = (name: string, schema: Schema, description?: string): Parameter =>
   ...(description !== undefined && { description }),
 });
 
+/** The whole list without them. */
+const namePage = [
+  query("prefix", text, "Only names that begin with this"),
+  {
+    ...count(NAME_PAGE_MAX),
+    description:
+      "A page in the order of the names; fewer results are the last page. Without `count`, `cursor` and `prefix`: the whole list",
+  },
+  { ...cursor, description: "The last name of the previous page" },
+];
 const deadLetterPage = [...filters("dead letters"), count(DEAD_LETTER_LIST_MAX), cursor, order, trimBody];
 const deadLetterBulk = [...filters("dead letters"), count(DEAD_LETTER_BULK_MAX), cursor];
 const logPage = [...filters("logs"), count(LOG_LIST_MAX), cursor, order, trimBody];
@@ -203,7 +215,7 @@ const descriptions: Readonly<Record<MessagingOperationId, Described>> = {
     refusals: [412],
     example: { request: { queueName: "mail", parallelism: 2 } },
   },
-  listQueues: { done: list(named("Queue")) },
+  listQueues: { parameters: namePage, done: list(named("Queue")) },
   getQueue: { done: named("Queue"), refusals: [404] },
   deleteQueue: { done: empty },
   pauseQueue: { done: empty, refusals: [412] },
@@ -213,7 +225,7 @@ const descriptions: Readonly<Record<MessagingOperationId, Described>> = {
   pauseScheduleByPost: { done: empty, refusals: [404] },
   resumeScheduleByPost: { done: empty, refusals: [404] },
   runSchedule: { done: publishedOrList, refusals: [404, 412] },
-  listSchedules: { done: list(named("Schedule")) },
+  listSchedules: { parameters: namePage, done: list(named("Schedule")) },
   getSchedule: { done: named("Schedule"), refusals: [404] },
   deleteSchedule: { done: empty, refusals: [404] },
   putSchedule: {
@@ -223,7 +235,7 @@ const descriptions: Readonly<Record<MessagingOperationId, Described>> = {
     refusals: [412],
     example: { request: '{"id":7}', answer: { scheduleId: "nightly" } },
   },
-  listUrlGroups: { done: list(named("UrlGroup")) },
+  listUrlGroups: { parameters: namePage, done: list(named("UrlGroup")) },
   getUrlGroup: { done: named("UrlGroup"), refusals: [404] },
   setUrlGroupHeaders: {
     body: jsonBody(object({ headers: headerMap })),
@@ -267,7 +279,7 @@ const descriptions: Readonly<Record<MessagingOperationId, Described>> = {
     refusals: [404, 412],
   },
   listFlowControlKeys: {
-    parameters: [query("search", text, "A part of the name")],
+    parameters: [query("search", text, "A part of the name"), ...namePage],
     done: list(named("FlowControlKey")),
   },
   getFlowControlKey: { done: named("FlowControlKey"), refusals: [404] },

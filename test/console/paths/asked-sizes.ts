@@ -10,6 +10,9 @@ const windows: Readonly<Record<string, (words: readonly string[]) => number>> = 
   XPENDING: (words) => Number(words[5]),
 };
 
+/** Lists of messaging that come whole if no count is given. */
+const NAMED = ["schedules", "topics", "queues", "flowControl"];
+
 /** One text for each list that is asked for, such as `logs 100` or `SCAN 100`. */
 export function askedSizes(request: Request): readonly string[] {
   const { pathname, searchParams } = new URL(request.url());
@@ -17,6 +20,8 @@ export function askedSizes(request: Request): readonly string[] {
   const name = route.at(-1) ?? "";
   const count = searchParams.get("count");
   if (count !== null) return [`${name} ${count}`];
+  if (area === "messaging" && route.length === 2 && NAMED.includes(name) && request.method() === "GET")
+    return [`${name} all`];
   const body = request.postData();
   if (body === null) return [];
   if (area === "vector") {

@@ -54,8 +54,29 @@ export const messaging: MainPath = {
     await press(page, "Run now");
     await page.getByRole("link", { name: /^msg_/ }).waitFor();
     await pauseAndResume(page, "active");
+
+    // With the one above, two pages of the list.
+    for (let number = 100; number < 210; number += 1) {
+      const headers = { "Upstash-Cron": "0 4 1 1 *", "Upstash-Schedule-Id": `yearly-${number}` };
+      await app.send(`POST /v2/schedules/${url}`, { headers });
+    }
+    await follow(page, "Messaging", "Schedules");
+    await page.getByRole("link", { name: "nightly" }).waitFor();
+    await page.getByRole("rowgroup", { name: "Rows of Schedules" }).press("End");
+    await page.locator('[role=table][aria-rowcount="112"]').waitFor();
   },
-  asked: ["dlq 1", "dlq 100", "logs 1", "logs 100"],
+  asked: [
+    "dlq 1",
+    "dlq 100",
+    "logs 1",
+    "logs 100",
+    "queues 1",
+    "queues 100",
+    "queues 50",
+    "schedules 100",
+    "schedules 200",
+    "topics 50",
+  ],
 };
 
 async function publish(page: Page, fields: Readonly<Record<string, string>>): Promise<void> {

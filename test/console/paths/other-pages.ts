@@ -15,7 +15,7 @@ export const otherPages: MainPath = {
     // It ends with an open dialog.
     await ofTheStore(visit);
   },
-  asked: ["audit 200"],
+  asked: ["audit 200", "flowControl 100", "topics 100"],
 };
 
 async function ofMessaging({ page, app }: Visit): Promise<void> {

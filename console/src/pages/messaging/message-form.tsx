@@ -142,12 +142,17 @@ export function MessageFormView({ tenant, start, submit, onSent }: MessageFormPr
   );
 }
 
-/** The names of queues and URL groups, to choose from. */
+/** A browser becomes slow with more suggestions. */
+const NAMES_MAX = 50;
+
+/** The first names of queues and URL groups, as suggestions: others can be written. */
 function useNames(tenant: string): { readonly queues: readonly string[]; readonly groups: readonly string[] } {
   const { value } = useLoad(
     async (signal) => {
       const [queues, groups] = await Promise.all(
-        ["queues", "topics"].map((list) => request<{ name: string }[]>(api(tenant, list), { signal })),
+        ["queues", "topics"].map((list) =>
+          request<{ name: string }[]>(api(tenant, list), { query: { count: `${NAMES_MAX}` }, signal }),
+        ),
       );
       return { queues: (queues ?? []).map(({ name }) => name), groups: (groups ?? []).map(({ name }) => name) };
     },
@@ -156,13 +161,10 @@ function useNames(tenant: string): { readonly queues: readonly string[]; readonl
   return value ?? { queues: [], groups: [] };
 }
 
-/** A browser becomes slow with more suggestions. */
-const NAMES_MAX = 200;
-
 function Names({ id, names }: { id: string; names: readonly string[] }) {
   return (
     <datalist id={id}>
-      {names.slice(0, NAMES_MAX).map((name) => (
+      {names.map((name) => (
         <option key={name} value={name} />
       ))}
     </datalist>

@@ -1,7 +1,6 @@
 /** Schedules: messages that are published at the times of a cron expression. */
 import "./messaging.css";
-import { request } from "../../api/client.ts";
-import { listMs, useLoad } from "../../api/load.ts";
+import { useFirstRows } from "../../api/first-rows.ts";
 import { Badge } from "../../parts/badge.tsx";
 import { Code } from "../../parts/code.tsx";
 import { PageHead } from "../../parts/page.tsx";
@@ -36,11 +35,11 @@ const FIRST = `curl -X POST "$QSTASH_URL/v2/schedules/https://example.com/report
   -H "Authorization: Bearer $QSTASH_TOKEN" -H "Upstash-Cron: 0 4 * * *"`;
 
 export default function Schedules({ params: { tenant = "" } }: PageProps) {
-  const { value, error, reload } = useLoad(
-    (signal) => request<Schedule[]>(api(tenant, "schedules"), { signal }),
-    [tenant],
-    { everyMs: (schedules) => listMs(WATCH_MS, schedules?.length) },
-  );
+  const { rows, error, onEnd, reload } = useFirstRows<Schedule>({
+    path: api(tenant, "schedules"),
+    nameOf: ({ scheduleId }) => scheduleId,
+    everyMs: WATCH_MS,
+  });
   return (
     <>
       <PageHead
@@ -53,13 +52,14 @@ export default function Schedules({ params: { tenant = "" } }: PageProps) {
         }
       />
       {error !== undefined && <ErrorBox error={error} onRetry={reload} />}
-      {value === undefined ? (
+      {rows === undefined ? (
         error === undefined && <Loading />
       ) : (
         <Table
           label="Schedules"
           columns={columns}
-          rows={value}
+          rows={rows}
+          onEnd={onEnd}
           keyOf={({ scheduleId }) => scheduleId}
           hrefOf={({ scheduleId }) => page(tenant, "schedules", scheduleId)}
           empty={

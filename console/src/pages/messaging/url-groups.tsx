@@ -2,7 +2,7 @@
 import "./messaging.css";
 import { useLocation } from "preact-iso";
 import { request } from "../../api/client.ts";
-import { useLoad } from "../../api/load.ts";
+import { useFirstRows } from "../../api/first-rows.ts";
 import { Code } from "../../parts/code.tsx";
 import { Field } from "../../parts/field.tsx";
 import { FormButton, fieldText } from "../../parts/form-dialog.tsx";
@@ -28,10 +28,10 @@ const FIRST = `curl -X POST "$QSTASH_URL/v2/topics/partners/endpoints" \\
 
 export default function UrlGroups({ params: { tenant = "" } }: PageProps) {
   const { route } = useLocation();
-  const { value, error, reload } = useLoad(
-    (signal) => request<UrlGroup[]>(api(tenant, "topics"), { signal }),
-    [tenant],
-  );
+  const { rows, error, onEnd, reload } = useFirstRows<UrlGroup>({
+    path: api(tenant, "topics"),
+    nameOf: ({ name }) => name,
+  });
   return (
     <>
       <PageHead
@@ -57,13 +57,14 @@ export default function UrlGroups({ params: { tenant = "" } }: PageProps) {
         }
       />
       {error !== undefined && <ErrorBox error={error} onRetry={reload} />}
-      {value === undefined ? (
+      {rows === undefined ? (
         error === undefined && <Loading />
       ) : (
         <Table
           label="URL groups"
           columns={columns}
-          rows={value}
+          rows={rows}
+          onEnd={onEnd}
           keyOf={({ name }) => name}
           hrefOf={({ name }) => page(tenant, "url-groups", name)}
           empty={

@@ -1,6 +1,7 @@
 /** Flow-control keys and parallelism (C7, C10, C12, C13, C17 to C19, C.keys). */
 import { badRequest, InvalidFlowControl, notFound, parseCount, parsePeriodMs } from "../../../messaging/mod.ts";
 import { checkIdentifier } from "../identifier-field.ts";
+import { readNamePage } from "../name-page.ts";
 import { Parameters } from "../parameters.ts";
 import { type MessagingAnswer, type MessagingCall, type MessagingRoute, messagingRows, ok } from "../route.ts";
 import { flowKeyView } from "../views/management.ts";
@@ -104,7 +105,10 @@ export const flowControlRoutes = messagingRows([
 
 /** C17 */
 function list({ api, query }: MessagingCall): MessagingAnswer {
-  return { value: api.flowKeys(new Parameters(query).text("search")).map(flowKeyView) };
+  const page = readNamePage(query);
+  const search = new Parameters(query).text("search");
+  const keys = page === undefined ? api.flowKeys(search) : api.flowKeyPage({ ...page, search });
+  return { value: keys.map(flowKeyView) };
 }
 
 function get({ api, names }: MessagingCall): MessagingAnswer {

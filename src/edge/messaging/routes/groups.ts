@@ -13,6 +13,7 @@ import {
 import { checkDestination } from "../destination-target.ts";
 import { checkIdentifier } from "../identifier-field.ts";
 import { fieldOf, isJsonObject, type JsonObject, optionalText, readJsonObject, wrongType } from "../json-body.ts";
+import { readNamePage } from "../name-page.ts";
 import { type MessagingAnswer, type MessagingCall, messagingRows, ok } from "../route.ts";
 import { groupView } from "../views/management.ts";
 
@@ -25,7 +26,7 @@ export const groupRoutes = messagingRows([
     summary: "lists the URL groups",
     isForReadOnlyToken: true,
     isRateLimited: true,
-    run: ({ api }) => ({ value: api.groups.map(groupView) }),
+    run: list,
   },
   {
     id: "getUrlGroup",
@@ -75,6 +76,11 @@ export const groupRoutes = messagingRows([
     run: removeEndpoints,
   },
 ]);
+
+function list({ api, query }: MessagingCall): MessagingAnswer {
+  const page = readNamePage(query);
+  return { value: (page === undefined ? api.groups : api.groupPage(page)).map(groupView) };
+}
 
 const WANTED = "a JSON object with a list endpoints of objects with url and name";
 

@@ -595,3 +595,37 @@ test("C.signing-keys.get, C.signing-keys.rotate: GET returns the signing keys, P
   assert.deepEqual((await edge.send("GET /v2/keys")).json, { current: "sig_1", next: "sig_2" });
   assert.deepEqual((await edge.send("POST /v2/keys/rotate")).json, { current: "sig_2", next: "sig_3" });
 });
+
+test("a list with count, cursor or prefix is a page by name; a count that no page has is refused", async () => {
+  const edge = messagingEdge({
+    groupPage: () => [],
+    queuePage: () => [],
+    schedulePage: () => [],
+    flowKeyPage: () => [],
+  });
+  for (const list of ["topics", "queues", "schedules", "flowControl"]) {
+    const reply = await edge.send(`GET /v2/${list}?count=3&cursor=a%20b&prefix=a`);
+    assert.deepEqual([reply.status, reply.json], [200, []], list);
+    assert.equal((await edge.send(`GET /v2/${list}?prefix=a`)).status, 200, list);
+    for (const [count, text] of [
+      ["0", "0: it must be from 1 to 1000"],
+      ["1001", "1001: it must be from 1 to 1000"],
+      ["x", '"x": it must be a whole number'],
+    ]) {
+      const { status, json } = await edge.send(`GET /v2/${list}?count=${count}`);
+      assert.deepEqual([status, json], [400, { error: `Invalid value for count: ${text}` }], list);
+    }
+  }
+  const page = { count: 3, cursor: "a b", prefix: "a" };
+  const byPrefix = { count: 100, cursor: undefined, prefix: "a" };
+  assert.deepEqual(
+    edge.calls,
+    ["groupPage", "queuePage", "schedulePage", "flowKeyPage"].flatMap((name) => {
+      const search = name === "flowKeyPage" ? { search: undefined } : {};
+      return [
+        [name, { ...page, ...search }],
+        [name, { ...byPrefix, ...search }],
+      ];
+    }),
+  );
+});

@@ -2,6 +2,7 @@
 import { badRequest, notFound } from "../../../messaging/mod.ts";
 import { checkIdentifier } from "../identifier-field.ts";
 import { fieldOf, type JsonObject, optionalText, readJsonObject, wrongType } from "../json-body.ts";
+import { readNamePage } from "../name-page.ts";
 import { type MessagingAnswer, type MessagingCall, messagingRows, ok } from "../route.ts";
 import { queueView } from "../views/management.ts";
 
@@ -23,7 +24,7 @@ export const queueRoutes = messagingRows([
     summary: "lists the queues",
     isForReadOnlyToken: true,
     isRateLimited: true,
-    run: ({ api }) => ({ value: api.queues.map(queueView) }),
+    run: list,
   },
   {
     id: "getQueue",
@@ -64,6 +65,11 @@ export const queueRoutes = messagingRows([
     run: (call) => setPaused(call, false),
   },
 ]);
+
+function list({ api, query }: MessagingCall): MessagingAnswer {
+  const page = readNamePage(query);
+  return { value: (page === undefined ? api.queues : api.queuePage(page)).map(queueView) };
+}
 
 async function putQueue({ api, request }: MessagingCall): Promise<MessagingAnswer> {
   const fields = readJsonObject(request.body, "a JSON object with queueName, parallelism and paused");

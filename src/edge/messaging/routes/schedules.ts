@@ -2,6 +2,7 @@
 import { badRequest, notFound, readScheduleOptions } from "../../../messaging/mod.ts";
 import { callerIp } from "../caller-ip.ts";
 import { destinationOf } from "../destination-target.ts";
+import { readNamePage } from "../name-page.ts";
 import { type MessagingAnswer, type MessagingCall, messagingRows, ok } from "../route.ts";
 import { scheduleView } from "../views/management.ts";
 import { entriesOf, headersOf } from "./publish.ts";
@@ -57,7 +58,7 @@ export const scheduleRoutes = messagingRows([
     summary: "lists the schedules",
     isForReadOnlyToken: true,
     isRateLimited: true,
-    run: ({ api }) => ({ value: api.schedules.map(scheduleView) }),
+    run: list,
   },
   {
     id: "getSchedule",
@@ -90,6 +91,11 @@ export const scheduleRoutes = messagingRows([
     run: putSchedule,
   },
 ]);
+
+function list({ api, query }: MessagingCall): MessagingAnswer {
+  const page = readNamePage(query);
+  return { value: (page === undefined ? api.schedules : api.schedulePage(page)).map(scheduleView) };
+}
 
 /** C1 */
 async function putSchedule(call: MessagingCall): Promise<MessagingAnswer> {

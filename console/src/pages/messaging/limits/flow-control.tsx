@@ -1,7 +1,8 @@
 /** Flow-control keys: their limits, what is under way, what waits. */
 import "../messaging.css";
 import { request } from "../../../api/client.ts";
-import { listMs, useLoad } from "../../../api/load.ts";
+import { useFirstRows } from "../../../api/first-rows.ts";
+import { useLoad } from "../../../api/load.ts";
 import { Badge } from "../../../parts/badge.tsx";
 import { Code } from "../../../parts/code.tsx";
 import { type FilterField, Filters, useFilters } from "../../../parts/filters.tsx";
@@ -40,36 +41,38 @@ const FIRST = `curl -X POST "$QSTASH_URL/v2/publish/https://example.com/hook" \\
 
 export default function FlowControl({ params: { tenant = "" } }: PageProps) {
   const { search } = useFilters(fields);
-  const { value, error, reload } = useLoad(
-    async (signal) => {
-      const [keys, total] = await Promise.all([
-        request<FlowKey[]>(api(tenant, "flowControl"), { query: { search }, signal }),
-        request<{ parallelismMax: number; parallelismCount: number }>(api(tenant, "globalParallelism"), { signal }),
-      ]);
-      return { keys, total };
-    },
-    [tenant, search],
-    { everyMs: (loaded) => listMs(WATCH_MS, loaded?.keys.length) },
+  const { rows, error, onEnd, reload } = useFirstRows<FlowKey>({
+    path: api(tenant, "flowControl"),
+    nameOf: ({ flowControlKey }) => flowControlKey,
+    query: { search },
+    everyMs: WATCH_MS,
+  });
+  const { value: total } = useLoad(
+    (signal) =>
+      request<{ parallelismMax: number; parallelismCount: number }>(api(tenant, "globalParallelism"), { signal }),
+    [tenant],
+    { everyMs: WATCH_MS },
   );
   return (
     <>
       <PageHead
         title="Flow control"
         lead={
-          value === undefined
+          total === undefined
             ? "Keys whose messages share limits"
-            : `${countText(value.total.parallelismCount)} of at most ${countText(value.total.parallelismMax)} calls of this user are under way`
+            : `${countText(total.parallelismCount)} of at most ${countText(total.parallelismMax)} calls of this user are under way`
         }
       />
       <Filters label="Filter of keys" fields={fields} />
       {error !== undefined && <ErrorBox error={error} onRetry={reload} />}
-      {value === undefined ? (
+      {rows === undefined ? (
         error === undefined && <Loading />
       ) : (
         <Table
           label="Flow-control keys"
           columns={columns}
-          rows={value.keys}
+          rows={rows}
+          onEnd={onEnd}
           keyOf={({ flowControlKey }) => flowControlKey}
           hrefOf={({ flowControlKey }) => page(tenant, "flow-control", flowControlKey)}
           empty={

@@ -1,7 +1,7 @@
 /** Queues: how many messages wait, how many are called at a time. */
 import "../messaging.css";
 import { request } from "../../../api/client.ts";
-import { listMs, useLoad } from "../../../api/load.ts";
+import { useFirstRows } from "../../../api/first-rows.ts";
 import { Badge } from "../../../parts/badge.tsx";
 import { Code } from "../../../parts/code.tsx";
 import { Field } from "../../../parts/field.tsx";
@@ -29,8 +29,10 @@ const FIRST = `curl -X POST "$QSTASH_URL/v2/enqueue/orders/https://example.com/h
   -H "Authorization: Bearer $QSTASH_TOKEN" -d '{"order":17}'`;
 
 export default function Queues({ params: { tenant = "" } }: PageProps) {
-  const { value, error, reload } = useLoad((signal) => request<Queue[]>(api(tenant, "queues"), { signal }), [tenant], {
-    everyMs: (queues) => listMs(WATCH_MS, queues?.length),
+  const { rows, error, onEnd, reload } = useFirstRows<Queue>({
+    path: api(tenant, "queues"),
+    nameOf: ({ name }) => name,
+    everyMs: WATCH_MS,
   });
   return (
     <>
@@ -43,9 +45,9 @@ export default function Queues({ params: { tenant = "" } }: PageProps) {
             kind="main"
             submit="Create"
             run={async (fields) => {
-              const queueName = fieldText(fields, "name");
-              if (value?.some(({ name }) => name === queueName) === true)
-                throw new Error(`There is a queue ${queueName} already`);
+              const queueName = fieldText(fields, "name") ?? "";
+              // The list has only its beginning.
+              if (await hasQueue(tenant, queueName)) throw new Error(`There is a queue ${queueName} already`);
               await request(api(tenant, "queues"), {
                 json: { queueName, parallelism: Number(fieldText(fields, "parallelism") ?? 1) },
               });
@@ -61,13 +63,14 @@ export default function Queues({ params: { tenant = "" } }: PageProps) {
         }
       />
       {error !== undefined && <ErrorBox error={error} onRetry={reload} />}
-      {value === undefined ? (
+      {rows === undefined ? (
         error === undefined && <Loading />
       ) : (
         <Table
           label="Queues"
           columns={columns}
-          rows={value}
+          rows={rows}
+          onEnd={onEnd}
           keyOf={({ name }) => name}
           hrefOf={({ name }) => page(tenant, "queues", name)}
           empty={
@@ -80,6 +83,12 @@ export default function Queues({ params: { tenant = "" } }: PageProps) {
       )}
     </>
   );
+}
+
+async function hasQueue(tenant: string, name: string): Promise<boolean> {
+  const found = await request<Queue[]>(api(tenant, "queues"), { query: { prefix: name, count: "1" } });
+  // The first name that begins with a name is that name.
+  return found[0]?.name === name;
 }
 
 const columns: readonly Column<Queue>[] = [
