@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { VirtualClock } from "../../kernel/clock.virtual.ts";
 import { HELD_MS, LEASE_MS } from "./bounds.ts";
-import { Lease } from "./lease.ts";
+import { Lease, ReplyLease } from "./lease.ts";
 
 function leased(): { clock: VirtualClock; lease: Lease } {
   const clock = new VirtualClock();
@@ -83,4 +83,23 @@ test("the rest of a lease is the shorter one of its two clocks, and 0 at the end
   clock.advance(6_000);
   assert.equal(lease.leftMs, 0);
   assert.equal(new Lease(clock).leftMs, 0);
+});
+
+test("the lease for replies ends with that of the node, and earlier when it is limited", () => {
+  const { clock, lease } = leased();
+  const replies = new ReplyLease(clock);
+  lease.extendWith(replies);
+  lease.extend(lease.begin());
+  clock.advance(1_000);
+  replies.limit();
+  clock.advance(5_000);
+  lease.extend(lease.begin());
+  assert.deepEqual([lease.leftMs, replies.leftMs], [5_400, 400]);
+  assert.equal(new Lease(clock, replies.memory).leftMs, 400);
+  replies.lift();
+  assert.equal(replies.leftMs, 5_400);
+  lease.end();
+  assert.deepEqual([lease.isFresh(), replies.isFresh()], [false, false]);
+  replies.lift();
+  assert.equal(replies.isFresh(), false);
 });

@@ -6,6 +6,9 @@
  * (2) The wall clock and the monotonic clock must both say that it has not run
  *     out: either of them may stand still while a machine is suspended.
  * (3) A reader that finds it run out waits for a renewal that returns.
+ * (4) Replies may have a lease of their own (`ReplyLease`), which ends earlier while
+ *     the node lacks something that they depend on. What a node does with its shards
+ *     asks the lease of the node, so that it can still release them.
  *
  * Its two ends are in memory that threads share, so that each reads them with its
  * own clock and no message. A reader between the two writes sees an earlier end
@@ -41,6 +44,7 @@ export class Lease implements ReadGuard {
   readonly #clock: LeaseClock;
   readonly #ends: Float64Array;
   #waiting: (() => void)[] = [];
+  #replies: ReplyLease | undefined;
 
   /** Without `memory` a lease that has not begun. */
   constructor(clock: LeaseClock, memory?: SharedArrayBuffer) {
@@ -59,12 +63,19 @@ export class Lease implements ReadGuard {
   extend({ monotonicMs, wallMs }: LeaseStart): void {
     this.#ends[0] = monotonicMs + HELD_MS;
     this.#ends[1] = wallMs + HELD_MS;
+    this.#replies?.extend({ monotonicMs, wallMs });
     this.wake();
+  }
+
+  /** From now on `replies` is extended and ended with this lease: keeps (4). */
+  extendWith(replies: ReplyLease): void {
+    this.#replies = replies;
   }
 
   /** No reply leaves from now on, unless it is extended again. */
   end(): void {
     this.#ends.fill(Number.NEGATIVE_INFINITY);
+    this.#replies?.end();
   }
 
   /** keeps (2) */
@@ -90,5 +101,68 @@ export class Lease implements ReadGuard {
     const waiting = this.#waiting;
     this.#waiting = [];
     for (const resolve of waiting) resolve();
+  }
+}
+
+/** The lease of a node as far as replies may use it: keeps (4). */
+export class ReplyLease implements ReadGuard {
+  readonly #lease: Lease;
+  #renewed: LeaseStart | undefined;
+  #limit: LeaseStart | undefined;
+
+  constructor(clock: LeaseClock) {
+    this.#lease = new Lease(clock);
+  }
+
+  /** See `Lease.memory`. */
+  get memory(): SharedArrayBuffer {
+    return this.#lease.memory;
+  }
+
+  get leftMs(): number {
+    return this.#lease.leftMs;
+  }
+
+  /** Whether renewals extend it no further. */
+  get isLimited(): boolean {
+    return this.#limit !== undefined;
+  }
+
+  isFresh(): boolean {
+    return this.#lease.isFresh();
+  }
+
+  whenFresh(): Promise<void> {
+    return this.#lease.whenFresh();
+  }
+
+  extend(start: LeaseStart): void {
+    this.#renewed = start;
+    this.#apply();
+  }
+
+  end(): void {
+    this.#renewed = undefined;
+    this.#lease.end();
+  }
+
+  /** Renewals that are sent after this call count as if they had been sent now. */
+  limit(): void {
+    this.#limit = this.#lease.begin();
+  }
+
+  /** All renewals count again, also those since `limit`. */
+  lift(): void {
+    this.#limit = undefined;
+    this.#apply();
+  }
+
+  #apply(): void {
+    if (this.#renewed === undefined) return;
+    const { monotonicMs, wallMs } = this.#renewed;
+    this.#lease.extend({
+      monotonicMs: Math.min(monotonicMs, this.#limit?.monotonicMs ?? monotonicMs),
+      wallMs: Math.min(wallMs, this.#limit?.wallMs ?? wallMs),
+    });
   }
 }

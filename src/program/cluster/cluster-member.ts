@@ -17,7 +17,7 @@
 import { mkdirSync } from "node:fs";
 import type { ShardEpoch } from "../../cluster/log-store/log-store.ts";
 import { ClusterNode, type NodeStores } from "../../cluster/node/cluster-node.ts";
-import { Lease } from "../../cluster/node/lease.ts";
+import { Lease, ReplyLease } from "../../cluster/node/lease.ts";
 import { FRONT_FORMAT, Weights } from "../../cluster/node/placement.ts";
 import type { LifeFile } from "../../cluster/node/registration.ts";
 import type { ShardHost, TakenShard } from "../../cluster/node/shard-host.ts";
@@ -133,6 +133,8 @@ const MEMORY_PERIOD_MS = 10_000;
 const FILES_PATIENCE_MS = 60_000;
 /** A statement about tenants at run time, which may wait for a lock or a standby. */
 const TENANTS_PATIENCE_MS = 10_000;
+/** The reason while the lease for replies has run out, and that of the node has not. */
+const TENANTS_UNREAD = "PostgreSQL does not return the changed databases, indexes and users";
 
 export class ClusterMember implements ShardHost {
   readonly #options: MemberOptions;
@@ -148,6 +150,8 @@ export class ClusterMember implements ShardHost {
   readonly #session: PgSession;
   readonly #file: LifeFile;
   readonly #lease = new Lease(machineClock);
+  /** For what areas answer. */
+  readonly #replies = new ReplyLease(machineClock);
   readonly #sessions: PgSession[] = [];
   /** Shards whose journal PostgreSQL does not take now, with the reason. */
   readonly #refusing = new Map<number, string>();
@@ -186,6 +190,7 @@ export class ClusterMember implements ShardHost {
     this.#file = parts.file;
     this.#keysOfTenants = parts.keys;
     this.#listed = namesOf(options.tenants);
+    this.#lease.extendWith(this.#replies);
     this.#session = this.#newSession(TENANTS_PATIENCE_MS);
     this.#made = this.#makeTenants();
     this.#standbys = new MemberStandbys({
@@ -273,7 +278,7 @@ export class ClusterMember implements ShardHost {
       cluster: this.#facts.id,
       branch: this.#facts.branch,
       connection: this.#connection,
-      leaseMemory: this.#lease.memory,
+      leaseMemory: this.#replies.memory,
       reads: this.#options.run.settings.clusterReads,
       ownerName: this.#options.run.settings.ownerHeader ? ownerNameOf(this.#facts, this.name) : undefined,
       forwarding: forwardingPlanOf(area, this.#options.run, this.#facts),
@@ -290,13 +295,18 @@ export class ClusterMember implements ShardHost {
     return this.shardsOf(area).map((shard) =>
       shardFigures(shard, this.#node?.view, {
         state: this.#node?.shards.get(shard)?.state,
-        suspendedFor: this.#refusing.get(shard) ?? (this.#lease.isFresh() ? undefined : NO_ANSWER),
+        suspendedFor: this.#refusing.get(shard) ?? this.#suspendedFor,
         objectTrouble: this.#objectTroubles.get(shard),
         takeovers: this.#takeovers.get(shard) ?? 0,
         missing: this.#standbys.missing(shard),
         readFormat: FORMAT,
       }),
     );
+  }
+
+  get #suspendedFor(): string | undefined {
+    if (this.#replies.isFresh()) return undefined;
+    return this.#replies.isLimited && this.#lease.isFresh() ? TENANTS_UNREAD : NO_ANSWER;
   }
 
   /** Why the node is not ready, besides the states of its areas. */
@@ -456,7 +466,7 @@ export class ClusterMember implements ShardHost {
   event(area: AreaName, event: ShardEvent): void {
     switch (event.kind) {
       case "confirm":
-        void this.#node?.reads.whenFresh().then(() => this.#areas?.confirmed(area, event));
+        void this.#confirm(area, event);
         break;
       case "refusing":
         if (event.reason === undefined) this.#refusing.delete(event.shard);
@@ -474,6 +484,13 @@ export class ClusterMember implements ShardHost {
         throw new Error(`Unknown event: ${String(never)}`);
       }
     }
+  }
+
+  /** A renewal trusts no clock, but it does not prove that this node has read what its tokens are. */
+  async #confirm(area: AreaName, event: { readonly shard: number; readonly id: number }): Promise<void> {
+    await this.#node?.reads.whenFresh();
+    await this.#replies.whenFresh();
+    this.#areas?.confirmed(area, event);
   }
 
   /**
@@ -539,6 +556,8 @@ export class ClusterMember implements ShardHost {
       readIndex: (definition) => readTenantIndex(definition, rules),
       knows: (shard) => this.knows(shard),
       lost: () => this.#node?.lose(KEY_IS_MISSING),
+      onUnread: () => this.#replies.limit(),
+      onRead: () => this.#replies.lift(),
     });
   }
 
@@ -598,7 +617,7 @@ export class ClusterMember implements ShardHost {
   #measureNode(): Metrics {
     const metrics = new Metrics();
     measureNode(metrics, () => ({
-      leaseMs: this.#lease.leftMs,
+      leaseMs: this.#replies.leftMs,
       skewMs: this.#node?.skewMs ?? 0,
       livingNodes: this.#node?.view?.nodes.filter(({ isDead }) => !isDead).length ?? 0,
     }));

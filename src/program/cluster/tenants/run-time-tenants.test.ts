@@ -2,6 +2,7 @@
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { ReplyLease } from "../../../cluster/node/lease.ts";
 import { VirtualClock } from "../../../kernel/clock.virtual.ts";
 import { createLog } from "../../../kernel/log.ts";
 import type { AreaName } from "../../areas/area.ts";
@@ -81,6 +82,7 @@ class TestNode {
   readonly clock = new VirtualClock();
   readonly lines: string[] = [];
   readonly lost: string[] = [];
+  readonly replies = new ReplyLease(this.clock);
   /** What the areas were told, such as `+shop:shop-1` or `-shop` or `x shop`. */
   told: string[] = [];
   /** Removed tenants are served here. */
@@ -113,6 +115,8 @@ class TestNode {
       clock: this.clock,
       log,
       lost: (reason) => this.lost.push(reason),
+      onUnread: () => this.replies.limit(),
+      onRead: () => this.replies.lift(),
     });
   }
 
@@ -130,6 +134,16 @@ class TestNode {
     this.tenants.saw(this.tables.version);
     await this.tenants.refresh();
     return this.told;
+  }
+
+  /** A renewal of the lease and a poll return each second; only the tables of tenants may be down. */
+  async live(seconds: number): Promise<void> {
+    for (let second = 0; second < seconds; second += 1) {
+      this.clock.advance(1_000);
+      this.replies.extend({ monotonicMs: this.clock.monotonicMs(), wallMs: this.clock.nowMs() });
+      this.tenants.saw(this.tables.version);
+      await this.tenants.refresh().catch(() => {});
+    }
   }
 
   async #change({ put, closed, removed, left }: TenantChanges): Promise<readonly PlacedTenant[]> {
@@ -383,4 +397,58 @@ test("a shard is opened with what was read after its claim, also when PostgreSQL
     [["shop", ["shop-3 standard", "shop-r read-only"]]],
   );
   assert.deepEqual(removed, []);
+});
+
+test("a node that renews its lease but cannot read a change answers nothing after 5.4 s, until it has read it", async () => {
+  const node = await new TestNode().start();
+  node.tables.isDown = true;
+  await node.live(20);
+  assert.equal(node.replies.isFresh(), true, "nothing has changed");
+  node.tables.put("shop");
+  await node.live(6);
+  assert.equal(node.replies.isFresh(), true, "5,000 ms after the poll that showed the change");
+  node.clock.advance(399);
+  assert.equal(node.replies.isFresh(), true);
+  node.clock.advance(1);
+  assert.equal(node.replies.isFresh(), false);
+  await node.live(60);
+  assert.deepEqual([node.replies.isFresh(), node.replies.leftMs, node.replies.isLimited], [false, 0, true]);
+  node.tables.isDown = false;
+  let isToldFirst = false;
+  const resumed = node.replies.whenFresh().then(() => {
+    isToldFirst = node.told.includes("+shop:shop-1");
+  });
+  assert.deepEqual(await node.poll(), ["+shop:shop-1"]);
+  await resumed;
+  assert.deepEqual([isToldFirst, node.replies.isFresh(), node.replies.isLimited], [true, true, false]);
+});
+
+test("changes that are read late, one after the other, do not suspend a node", async () => {
+  const node = await new TestNode().start();
+  for (let round = 0; round < 10; round += 1) {
+    node.tables.put("shop");
+    node.tables.isDown = true;
+    await node.live(3);
+    // Another change is shown before the read returns.
+    node.tables.isDown = false;
+    node.meanwhile = async () => {
+      node.meanwhile = async () => {};
+      node.tables.put("shop");
+      node.tenants.saw(node.tables.version);
+      node.tables.isDown = true;
+    };
+    await node.live(2);
+    assert.equal(node.replies.isFresh(), true);
+    node.tables.isDown = false;
+  }
+});
+
+test("a change that PostgreSQL loses before it was read suspends nothing", async () => {
+  const node = await new TestNode().start();
+  node.tables.isDown = true;
+  node.tables.put("shop");
+  await node.live(2);
+  node.tables.version = 0;
+  await node.live(10);
+  assert.deepEqual([node.replies.isFresh(), node.replies.isLimited], [true, false]);
 });

@@ -13,6 +13,8 @@
  *     a tenant whose secrets cannot be opened are not accepted.
  * (5) A tenant that moves has a row of its move, also one of the configuration: the
  *     nodes that list it follow its shard, with the tokens of their configuration.
+ * (6) While a poll has shown a version that cannot be read, tokens that it replaced may
+ *     be accepted here. So this is reported, and the lease for replies is not extended.
  */
 
 import { RETRY_MS } from "../../../cluster/node/bounds.ts";
@@ -49,6 +51,10 @@ export interface RunTimeTenantsOptions {
   readonly log: Log;
   /** The node has no key, and a tenant was made: it must end. */
   lost(reason: string): void;
+  /** A poll has shown a version that is not read yet. */
+  onUnread?(): void;
+  /** What polls have shown is read, and the areas were given it. */
+  onRead?(): void;
 }
 
 /** `AreaControl.changeTenants`. */
@@ -78,6 +84,9 @@ export class RunTimeTenants {
   /** Not in effect yet. */
   #pending = new Map<string, KnownTenant>();
   #settledVersion = EVERYTHING;
+  /** Of the last poll. */
+  #seenVersion = EVERYTHING;
+  #isUnread = false;
   #reportedVersion = EVERYTHING;
   #change: ChangeTenants | undefined;
   #isRegistered = false;
@@ -141,6 +150,9 @@ export class RunTimeTenants {
   /** A poll has read this version. */
   saw(version: number): void {
     const isSettled = version === this.#version && version === this.#settledVersion;
+    this.#seenVersion = version;
+    if (isSettled) this.#noteRead();
+    else if (version !== this.#version) this.#noteUnread();
     if (isSettled && (version === this.#reportedVersion || this.#options.key === undefined)) return;
     if (this.#nextRefresh !== undefined) return;
     this.refresh().catch((fault: unknown) => {
@@ -193,11 +205,27 @@ export class RunTimeTenants {
   async #refresh(): Promise<void> {
     await this.#read();
     await this.#settle();
+    this.#noteRead();
+    // What a poll has shown since this read began is late from now on.
+    if (this.#version < this.#seenVersion) this.#noteUnread();
     const version = this.#settledVersion;
     const { source, key } = this.#options;
     if (!this.#isRegistered || key === undefined || version === this.#reportedVersion) return;
     await source.report(version); // keeps (1)
     this.#reportedVersion = version;
+  }
+
+  /** keeps (6) */
+  #noteUnread(): void {
+    if (this.#isUnread) return;
+    this.#isUnread = true;
+    this.#options.onUnread?.();
+  }
+
+  #noteRead(): void {
+    if (!this.#isUnread) return;
+    this.#isUnread = false;
+    this.#options.onRead?.();
   }
 
   /** One at a time, so that no older answer follows a newer one. */
