@@ -42,6 +42,7 @@ test("C-11: framing, hop-by-hop headers and our own names are not forwarded", ()
     "upstash-topic-name",
     "service-schedule-id",
     "upstash-hops",
+    "larder-forwarded",
   ]) {
     assert.equal(isForwarded(name), false, name);
   }

@@ -28,6 +28,8 @@ const heldBack: ReadonlySet<string> = new Set([
   "accept-encoding",
   // The publisher's own Content-Type goes to the destination; a forwarded one would be a second.
   "content-type",
+  // Nodes of a cluster say with it for whom they pass a request on.
+  "larder-forwarded",
   ...ownNames.flatMap((name) => [`service-${name}`, `upstash-${name}`]),
 ]);
 
