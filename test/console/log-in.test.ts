@@ -69,7 +69,7 @@ describe("sessions of the console", { skip: missingBrowser() }, () => {
     assert.deepEqual(problems, []);
   });
 
-  test("a visitor makes and deletes tenants whose tokens are shown once, makes a backup, and finds both in the audit log", async () => {
+  test("a visitor makes tenants, gives them new tokens and deletes them, sees tokens once, makes a backup, and finds each in the audit log", async () => {
     await using opened = await openPage(browser);
     const { page, problems } = opened;
     await goTo(page, `${larder.admin.url}/console/`);

@@ -7,6 +7,11 @@ export function countText(count: number): string {
   return counts.format(count);
 }
 
+/** 1 entry, 1,234 entries: `plural` is entries. */
+export function countNoun(count: number, plural: string): string {
+  return `${countText(count)} ${count === 1 ? plural.replace(/ies$/, "y").replace(/s$/, "") : plural}`;
+}
+
 /** 12.3K for 12,345. */
 export function shortCount(count: number): string {
   return short.format(count);

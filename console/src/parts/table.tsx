@@ -33,6 +33,17 @@ export interface TableProps<Row> {
   readonly onChoose?: (chosen: ReadonlySet<string>) => void;
 }
 
+const NONE: ReadonlySet<string> = new Set();
+
+/** The chosen rows of a list. The inputs name the list: of another one, other rows are chosen, at first none. */
+export function useChosen(
+  ...inputs: readonly unknown[]
+): readonly [chosen: ReadonlySet<string>, choose: (chosen: ReadonlySet<string>) => void] {
+  const list = JSON.stringify(inputs);
+  const [state, setState] = useState({ list, chosen: NONE });
+  return [state.list === list ? state.chosen : NONE, (chosen) => setState({ list, chosen })];
+}
+
 const ROW_PX = 36;
 /** Rows outside the window that exist nevertheless. */
 const OVERSCAN = 12;

@@ -46,3 +46,11 @@ export async function press(page: Page, name: string, inDialog?: true | string):
   await dialog.getByRole("button", { name: title, exact: true }).click();
   await dialog.waitFor({ state: "detached" });
 }
+
+/** Reads what a dialog asks, and clicks its button with this name. */
+export async function confirm(page: Page, name: string, question: string | RegExp): Promise<void> {
+  const dialog = page.getByRole("dialog").last();
+  await dialog.getByText(question).waitFor();
+  await dialog.getByRole("button", { name, exact: true }).click();
+  await dialog.waitFor({ state: "detached" });
+}

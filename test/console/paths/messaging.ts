@@ -4,7 +4,7 @@ import { follow, type MainPath, press } from "./main-path.ts";
 
 export const messaging: MainPath = {
   area: "Messaging",
-  fact: "publishes, follows, cancels and retries a message, and pauses a queue and a schedule",
+  fact: "publishes, follows, hastens, cancels and retries messages, and pauses and deletes a queue and a schedule",
   async walk({ page, app }) {
     let status = 200;
     const url = app.route("hook", async () => new Response("answer", { status }));
@@ -23,6 +23,11 @@ export const messaging: MainPath = {
 
     await follow(page, "Messaging", "Publish");
     await publish(page, { Destination: url, Delay: "1h" });
+    await press(page, "Deliver now");
+    await page.getByText("Attempt 1: delivered").waitFor();
+
+    await follow(page, "Messaging", "Publish");
+    await publish(page, { Destination: url, Delay: "1h" });
     await press(page, "Cancel message", true);
     await page.getByRole("list", { name: "Attempts" }).getByText("Cancelled", { exact: true }).waitFor();
 
@@ -37,12 +42,29 @@ export const messaging: MainPath = {
     await press(page, "Retry");
     await page.getByText("Attempt 1: delivered").waitFor();
 
+    status = 500;
+    const hourMs = "3600000";
+    const { json } = await app.send(`POST /v2/publish/${url}`, {
+      headers: { "Upstash-Retries": "1", "Upstash-Retry-Delay": hourMs },
+    });
+    await follow(page, "Messaging", "Messages");
+    await page
+      .getByRole("link", { name: (json as { messageId: string }).messageId })
+      .first()
+      .click();
+    await page.getByText("Waits for its next attempt").waitFor();
+    status = 200;
+    await press(page, "Retry now");
+    await page.getByText("Attempt 2: delivered").waitFor();
+
     await follow(page, "Messaging", "Queues");
     await press(page, "Create a queue");
     await page.getByLabel("Name").fill("orders");
     await page.keyboard.press("Enter");
     await page.getByRole("link", { name: "orders" }).click();
     await pauseAndResume(page, "running");
+    await press(page, "Delete", true);
+    await page.getByText("Deleted the queue orders").waitFor();
 
     await follow(page, "Messaging", "Schedules");
     await page.getByRole("link", { name: "Create a schedule" }).click();
@@ -64,6 +86,10 @@ export const messaging: MainPath = {
     await page.getByRole("link", { name: "nightly" }).waitFor();
     await page.getByRole("rowgroup", { name: "Rows of Schedules" }).press("End");
     await page.locator('[role=table][aria-rowcount="112"]').waitFor();
+    await page.getByRole("rowgroup", { name: "Rows of Schedules" }).press("Home");
+    await page.getByRole("link", { name: "nightly" }).click();
+    await press(page, "Delete", true);
+    await page.getByText("Deleted the schedule nightly").waitFor();
   },
   asked: [
     "dlq 1",

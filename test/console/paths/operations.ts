@@ -27,7 +27,7 @@ interface Operations {
   readonly larder: Larder;
 }
 
-/** Makes one of these tenants and deletes it. */
+/** Makes one of these tenants, gives it new tokens and deletes it. */
 export async function makeAndDelete({ page, larder }: Operations, row: TenantsRow): Promise<void> {
   const { title, one, area, route, actions } = row;
   const statusWith = async (token: string): Promise<number> =>
@@ -37,13 +37,24 @@ export async function makeAndDelete({ page, larder }: Operations, row: TenantsRo
   await page.getByLabel("Name", { exact: true }).fill("second");
   await page.getByRole("dialog").getByRole("button", { name: "Create", exact: true }).click();
   const shown = page.getByRole("region", { name: "Token", exact: true });
-  const token = await shown.innerText();
-  assert.equal(await statusWith(token), 200);
-  await page.keyboard.press("Escape");
-  await shown.waitFor({ state: "detached" });
+  /** The token that is shown, and not any more then. */
+  const readToken = async (): Promise<string> => {
+    const token = await shown.innerText();
+    assert.equal(await statusWith(token), 200);
+    await page.keyboard.press("Escape");
+    await shown.waitFor({ state: "detached" });
+    assert.ok(!(await page.content()).includes(token));
+    return token;
+  };
+  const first = await readToken();
   const tenant = page.getByRole("row").filter({ hasText: "second" });
-  await tenant.waitFor();
-  assert.ok(!(await page.content()).includes(token));
+  await tenant.getByRole("button", { name: "New tokens" }).click();
+  const confirmation = page.getByRole("dialog", { name: "New tokens" });
+  await confirmation.getByText("The tokens of second become invalid at once.").waitFor();
+  assert.equal(await statusWith(first), 200);
+  await confirmation.getByRole("button", { name: "New tokens" }).click();
+  const token = await readToken();
+  assert.equal(await statusWith(first), 401);
   await tenant.getByRole("button", { name: "Delete" }).click();
   await page.getByRole("dialog").getByRole("button", { name: "Delete" }).click();
   await tenant.waitFor({ state: "detached" });
@@ -53,12 +64,13 @@ export async function makeAndDelete({ page, larder }: Operations, row: TenantsRo
   await page.getByLabel("Action", { exact: true }).fill(`${actions}.`);
   await page.keyboard.press("Enter");
   const entries = page.getByRole("table", { name: "Audit log" }).getByRole("row").filter({ hasText: "second" });
-  for (const action of ["create", "delete"])
+  for (const action of ["create", "reset-password", "delete"])
     await entries
       .filter({ hasText: `${actions}.${action}` })
       .getByText("done", { exact: true })
       .waitFor();
-  assert.ok(!(await page.content()).includes(token));
+  const content = await page.content();
+  for (const secret of [first, token]) assert.ok(!content.includes(secret));
 }
 
 export async function makeBackup({ page }: Operations): Promise<void> {

@@ -1,6 +1,6 @@
 /** Records by hand: stored, found by a text and by a vector, with a filter, deleted; then more namespaces than a page has. */
 import type { Page } from "playwright-core";
-import { follow, type MainPath, press, write } from "./main-path.ts";
+import { confirm, follow, type MainPath, press, write } from "./main-path.ts";
 
 export const vector: MainPath = {
   area: "Vector",
@@ -60,11 +60,24 @@ export const vector: MainPath = {
     await list.getByRole("row", { name: /^shelf-100 1 0 [\d.]+ kB Delete$/ }).waitFor();
     await page.getByRole("rowgroup", { name: "Rows of Namespaces" }).press("End");
     await page.locator('[role=table][aria-rowcount="112"]').waitFor();
+    await list
+      .getByRole("row", { name: /^shelf-208 / })
+      .getByRole("button", { name: "Delete" })
+      .click();
+    await confirm(page, "Delete", /records? of shelf-208 (?:is|are) deleted/);
+    await page.locator('[role=table][aria-rowcount="111"]').waitFor();
 
     await follow(page, "Vector", "Records");
+    await page.getByRole("row").filter({ hasText: "cat" }).getByRole("checkbox").click();
+    await page.getByRole("button", { name: "Delete chosen" }).waitFor();
     await page.getByLabel("Namespaces that begin with").fill("shelf-20");
     await page.getByLabel("Namespace", { exact: true }).selectOption("shelf-209");
-    await page.getByRole("link", { name: "only 209" }).waitFor();
+    // What was chosen in another namespace is not chosen here.
+    const only = page.getByRole("row").filter({ hasText: "only 209" });
+    await only.getByRole("checkbox", { checked: false }).click();
+    await press(page, "Delete chosen");
+    await confirm(page, "Delete chosen", "This deletes 1 record of shelf-209.");
+    await only.waitFor({ state: "detached" });
   },
   asked: ["namespaces 100", "namespaces 200", "namespaces 50", "query 10", "query-data 10", "range 100"],
 };

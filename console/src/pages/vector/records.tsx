@@ -1,13 +1,12 @@
 /** The records of a namespace in the order of their insertion, and one of them. */
-import { useState } from "preact/hooks";
 import { useLocation } from "preact-iso";
 import { type PageOf, usePages } from "../../api/pages.ts";
 import { Action } from "../../parts/action.tsx";
 import { Button } from "../../parts/button.tsx";
-import { countText } from "../../parts/format.ts";
+import { countNoun } from "../../parts/format.ts";
 import { PageHead } from "../../parts/page.tsx";
 import { Empty, ErrorBox, Loading } from "../../parts/states.tsx";
-import { Table } from "../../parts/table.tsx";
+import { Table, useChosen } from "../../parts/table.tsx";
 import type { PageProps } from "../pages.ts";
 import { callIndex, indexPage, namespaceText, type VectorRecord } from "./api.ts";
 import { EditRecord } from "./edit-record.tsx";
@@ -25,7 +24,7 @@ export default function Records({ params: { tenant = "" } }: PageProps) {
     [tenant, namespace],
     { keyOf },
   );
-  const [chosen, setChosen] = useState<ReadonlySet<string>>(new Set());
+  const [chosen, setChosen] = useChosen(namespace);
   const show = (changes: Readonly<Record<string, string | undefined>>): void => {
     const next = new URLSearchParams();
     for (const [name, value] of Object.entries({ namespace, id, ...changes }))
@@ -61,7 +60,7 @@ export default function Records({ params: { tenant = "" } }: PageProps) {
         {chosen.size > 0 && (
           <Action
             kind="danger"
-            confirm={`${countText(chosen.size)} records are deleted.`}
+            confirm={`This deletes ${countNoun(chosen.size, "records")} of ${namespaceText(namespace)}.`}
             run={async () => {
               await callIndex(tenant, "delete", { namespace, json: { ids: [...chosen] } });
               setChosen(new Set());
@@ -108,6 +107,7 @@ export default function Records({ params: { tenant = "" } }: PageProps) {
           onClose={() => show({ id: undefined })}
           onChanged={() => {
             show({ id: undefined });
+            setChosen(new Set());
             reload();
           }}
         />

@@ -1,8 +1,7 @@
 /** Below a list that comes page by page: how many rows are here, a failure, and going on. */
 import { Button } from "../../../parts/button.tsx";
-import { countText } from "../../../parts/format.ts";
+import { countNoun, countText } from "../../../parts/format.ts";
 import { ErrorBox } from "../../../parts/states.tsx";
-import { countNoun } from "../values/noun.ts";
 import type { Pages } from "../values/pages.ts";
 
 export function ListFoot({ pages, of, noun }: { pages: Pages<unknown>; of?: number; noun: string }) {

@@ -8,15 +8,14 @@ import { Badge } from "../../../parts/badge.tsx";
 import { Button } from "../../../parts/button.tsx";
 import { Code } from "../../../parts/code.tsx";
 import { Field } from "../../../parts/field.tsx";
-import { bytesText, countText } from "../../../parts/format.ts";
+import { bytesText, countNoun, countText } from "../../../parts/format.ts";
 import { PageHead } from "../../../parts/page.tsx";
 import { Empty, ErrorBox, Loading } from "../../../parts/states.tsx";
-import { type Column, Table } from "../../../parts/table.tsx";
+import { type Column, Table, useChosen } from "../../../parts/table.tsx";
 import { Time } from "../../../parts/time.tsx";
 import type { PageProps } from "../../pages.ts";
 import { type Bytes, bytesOfHex, bytesOfText, globOfBytes, hexOfBytes } from "../values/bytes.ts";
 import { BytesText } from "../values/bytes-text.tsx";
-import { countNoun } from "../values/noun.ts";
 import { usePages } from "../values/pages.ts";
 import { ask, bytesOf, numberOf } from "../values/run.ts";
 import { scanPage } from "../values/scan.ts";
@@ -38,15 +37,14 @@ export default function Keys({ params: { tenant: database = "" } }: PageProps) {
   const prefix = bytesOfHex(query["prefix"] ?? "") ?? "";
   const [round, setRound] = useState(0);
   const [isCreating, setCreating] = useState(false);
-  const [chosen, setChosen] = useState<ReadonlySet<string>>(new Set());
   const path = storePath(database, "keys");
   const change = (next: Readonly<Record<string, string>>): void => {
-    setChosen(new Set());
     route(withQuery(path, { ...query, ...next }), true);
   };
   const total = useLoad((signal) => ask(database, ["DBSIZE"], signal), [database, round]);
   const facts = useMemo(() => new KeyFactsLoader(database), [database, round]);
   const pattern = patternOf(prefix, match);
+  const [chosen, setChosen] = useChosen(pattern, type);
   const pages = usePages<Bytes, Bytes>(
     (cursor, signal) =>
       scanPage(

@@ -1,10 +1,9 @@
 /** A group of a stream: its consumers, and its pending entries, which can be acknowledged. */
-import { useState } from "preact/hooks";
 import { useLoad } from "../../../../api/load.ts";
 import { Action } from "../../../../parts/action.tsx";
-import { countText, durationText } from "../../../../parts/format.ts";
+import { countNoun, countText, durationText } from "../../../../parts/format.ts";
 import { Empty, ErrorBox, Loading } from "../../../../parts/states.tsx";
-import { type Column, Table } from "../../../../parts/table.tsx";
+import { type Column, Table, useChosen } from "../../../../parts/table.tsx";
 import type { Bytes } from "../../values/bytes.ts";
 import { BytesText } from "../../values/bytes-text.tsx";
 import { usePages } from "../../values/pages.ts";
@@ -61,7 +60,7 @@ function Consumers({ database, keyName, group, version, changed }: GroupProps) {
       cell: ({ name, pending }) => (
         <Action
           kind="danger"
-          confirm={`This deletes the consumer. Its ${countText(pending)} pending entries are not delivered again.`}
+          confirm={`This deletes the consumer with its ${countNoun(pending, "pending entries")}, which the group does not deliver again.`}
           run={async () => {
             await ask(database, ["XGROUP", "DELCONSUMER", keyName, group.name, name]);
             changed();
@@ -86,7 +85,7 @@ function Consumers({ database, keyName, group, version, changed }: GroupProps) {
 }
 
 function Pending({ database, keyName, group, version, changed }: GroupProps) {
-  const [chosen, setChosen] = useState<ReadonlySet<string>>(new Set());
+  const [chosen, setChosen] = useChosen(group.name);
   const pages = usePages<PendingRow, string>(
     async (cursor, signal) => {
       const words = ["XPENDING", keyName, group.name, cursor ?? "-", "+", PAGE_ROWS];
@@ -109,7 +108,7 @@ function Pending({ database, keyName, group, version, changed }: GroupProps) {
               const count = numberOf(await ask(database, ["XACK", keyName, group.name, ...chosen]));
               setChosen(new Set());
               changed();
-              return `Acknowledged ${countText(count)} entries`;
+              return `Acknowledged ${countNoun(count, "entries")}`;
             }}
           >
             Acknowledge
